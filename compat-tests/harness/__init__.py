@@ -1,0 +1,1 @@
+"""The machinery of the compatibility tests: installing clients, starting brokers, running scenarios."""

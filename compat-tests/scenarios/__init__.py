@@ -1,0 +1,1 @@
+"""The scenarios, one module per client or area."""
