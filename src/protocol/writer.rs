@@ -91,7 +91,8 @@ impl Writer {
 
     fn end_part(&mut self) {
         if !self.tail.is_empty() {
-            self.push_part(Part::Memory(self.tail.split().freeze()));
+            let tail = self.tail.split().freeze();
+            self.push_part(Part::Memory(tail));
         }
     }
 
