@@ -3,13 +3,14 @@
 
 use std::fmt::Write;
 
-use crate::schema::{Field, Message, Type, Versions};
+use crate::schema::{Field, Message, SharedStruct, Type, Versions};
 
 /// What a struct of a message needs to be written out.
 struct Context<'a> {
     flexible: Versions,
     versions: Versions,
     fields: &'a [Field],
+    shared: &'a [SharedStruct],
 }
 
 macro_rules! line {
@@ -29,11 +30,15 @@ fn emit_message(out: &mut String, message: &Message) {
     line!(out, "/// `{}`, versions {} to {}.", message.name, message.versions.first, message.versions.last);
     line!(out, "pub mod {} {{", snake_case(&message.name));
     line!(out, "use super::support::*;");
-    emit_struct(out, &message.name, &Context { flexible: message.flexible, versions: message.versions, fields: &message.fields });
+    emit_struct(
+        out,
+        &message.name,
+        &Context { flexible: message.flexible, versions: message.versions, fields: &message.fields, shared: &message.shared },
+    );
     emit_nested(out, message, &message.fields);
     for shared in &message.shared {
         let versions = message.versions.intersect(shared.versions);
-        emit_struct(out, &shared.name, &Context { flexible: message.flexible, versions, fields: &shared.fields });
+        emit_struct(out, &shared.name, &Context { flexible: message.flexible, versions, fields: &shared.fields, shared: &message.shared });
         emit_nested(out, message, &shared.fields);
     }
     let name = &message.name;
@@ -72,7 +77,7 @@ fn emit_nested(out: &mut String, message: &Message, fields: &[Field]) {
             continue; // A shared struct, written once.
         }
         let versions = message.versions.intersect(field.versions);
-        emit_struct(out, &name, &Context { flexible: message.flexible, versions, fields });
+        emit_struct(out, &name, &Context { flexible: message.flexible, versions, fields, shared: &message.shared });
         emit_nested(out, message, fields);
     }
 }
@@ -187,7 +192,7 @@ fn emit_filled(out: &mut String, context: &Context) {
         if present.is_never() && tagged.is_empty() {
             continue;
         }
-        let value = filled_value(&field.kind, field);
+        let value = filled_value(&field.kind, field, context);
         let value = if field.nullable.is_empty() { value } else { format!("Some({value})") };
         present.guard(
             out,
@@ -197,14 +202,14 @@ fn emit_filled(out: &mut String, context: &Context) {
     line!(out, "message }}");
 }
 
-fn filled_value(kind: &Type, field: &Field) -> String {
+fn filled_value(kind: &Type, field: &Field, context: &Context) -> String {
     let default = field.default.as_deref().unwrap_or("");
     match kind {
         Type::Bool => format!("{}", default != "true"),
         Type::Struct(name) => format!("{name}::filled(version, path)"),
         Type::Array(element) => {
-            let count = if has_keys(field) { 1 } else { 2 };
-            format!("vec![{}; {count}]", filled_value(element, &Field { default: None, ..field.clone() }))
+            let count = if has_keys(field, context) { 1 } else { 2 };
+            format!("vec![{}; {count}]", filled_value(element, &Field { default: None, ..field.clone() }, context))
         }
         Type::String => format!("golden::string(path, {default:?})"),
         Type::Bytes => "golden::bytes(path)".to_owned(),
@@ -220,8 +225,10 @@ fn filled_value(kind: &Type, field: &Field) -> String {
     }
 }
 
-fn has_keys(field: &Field) -> bool {
-    field.fields.iter().any(|field| field.is_key)
+fn has_keys(field: &Field, context: &Context) -> bool {
+    let Type::Array(element) = &field.kind else { return false };
+    let shared = context.shared.iter().find(|shared| Type::Struct(shared.name.clone()) == **element);
+    shared.map_or(&field.fields, |shared| &shared.fields).iter().any(|field| field.is_key)
 }
 
 fn emit_golden_dispatch(out: &mut String, messages: &[Message]) {

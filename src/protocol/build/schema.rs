@@ -159,10 +159,10 @@ fn parse_fields<'a>(lines: &mut std::iter::Peekable<impl Iterator<Item = &'a str
                 let (tag, versions) = text.split_once(':').expect("tag=NUMBER:VERSIONS");
                 (tag.parse().expect("a tag number"), Versions::parse(versions))
             }),
-            inflexible: words.contains(&"inflexible"),
+            inflexible: words[3..].contains(&"inflexible"),
             default: option("default=").map(str::to_owned),
-            ignorable: words.contains(&"ignorable"),
-            is_key: words.contains(&"key"),
+            ignorable: words[3..].contains(&"ignorable"),
+            is_key: words[3..].contains(&"key"),
             fields: Vec::new(),
         };
         lines.next();

@@ -37,9 +37,9 @@ def field_lines(fields, depth):
             words.append(f"tag={field['tag']}:{field['taggedVersions']}")
         if field.get("flexibleVersions") == "none":
             words.append("inflexible")
-        if field.get("default", "") != "":
-            default = str(field["default"])
-            words.append(f"default={'null' if default == 'None' else default.lower() if default in ('True', 'False') else default}")
+        default = field.get("default")
+        if default not in (None, ""):
+            words.append(f"default={str(default).lower() if isinstance(default, bool) else default}")
         if field.get("ignorable") in (True, "true"):
             words.append("ignorable")
         if field.get("mapKey") in (True, "true"):
