@@ -90,14 +90,14 @@ def kafka_class_path():
     return maven_class_path("kafka", COMPAT / "pom.xml")
 
 
-def java_classes(source, class_path):
-    """Compiles one Java file against a class path; returns the class path to run it with."""
-    digest = hashlib.sha256(source.read_bytes() + class_path.encode()).hexdigest()[:12]
-    folder = cache("classes", f"{source.stem}-{digest}")
+def java_classes(name, sources, class_path):
+    """Compiles Java files against a class path; returns the class path to run them with."""
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources) + class_path.encode()).hexdigest()[:12]
+    folder = cache("classes", f"{name}-{digest}")
     done = folder / ".complete"
-    with Lock(f"javac-{source.stem}"):
+    with Lock(f"javac-{name}"):
         if not done.exists():
-            run(["javac", "-nowarn", "-cp", class_path, "-d", folder, source])
+            run(["javac", "-nowarn", "-cp", class_path, "-d", folder, *sources])
             done.touch()
     return f"{folder}:{class_path}"
 
