@@ -21,12 +21,8 @@ const TEXT_LENGTH: usize = 22;
 impl Uuid {
     /// No id: what the protocol sends where an id is absent.
     pub const ZERO: Uuid = Uuid([0; 16]);
-    /// The metadata topic's id, and `DirectoryId.UNASSIGNED` is [`Uuid::ZERO`].
+    /// The id of `__cluster_metadata`.
     pub const METADATA_TOPIC_ID: Uuid = Uuid::from_u64_pair(0, 1);
-    /// `DirectoryId.LOST`: the replica's directory is offline.
-    pub const DIRECTORY_LOST: Uuid = Uuid::from_u64_pair(0, 1);
-    /// `DirectoryId.MIGRATING`: the replica is of a broker from before directory ids.
-    pub const DIRECTORY_MIGRATING: Uuid = Uuid::from_u64_pair(0, 2);
 
     /// The id with these bytes, most significant first.
     pub const fn from_bytes(bytes: [u8; 16]) -> Uuid {
