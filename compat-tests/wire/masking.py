@@ -9,12 +9,13 @@ import time
 DAY_MS = 24 * 3600 * 1000
 ANYTHING = {"throttleTimeMs", "clusterId", "brokerEpoch", "finalizedFeaturesEpoch", "totalBytes", "usableBytes",
             "lastCaughtUpTimestamp", "lastFetchTimestamp", "subscriptionId"}
-TEXTS = {"errorMessage", "documentation"}
+TEXTS = re.compile(r"message$|documentation$", re.IGNORECASE)
 UUIDS = re.compile(r"(topic|directory|incarnation|clientInstance)Id$", re.IGNORECASE)
 ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 ORDER_KEYS = ("name", "topic", "topicName", "groupId", "resourceName", "resource", "configName", "apiKey", "transactionalId", "key", "host", "feature")
-UNORDERED_EXCEPT = {"batches", "records", "headers", "members", "partitions"}
+PARTITION_KEYS = ("partitionIndex", "partition", "partitionId", "index")
+KEPT_IN_ORDER = {"batches", "records", "headers", "members"}
 
 
 class Masker:
@@ -39,7 +40,7 @@ class Masker:
         return value
 
     def text(self, value, field):
-        if field in TEXTS:
+        if TEXTS.search(field):
             return "<text>" if value else value
         if UUIDS.search(field) and value != ZERO_UUID:
             return self.symbol("id", value)
@@ -69,7 +70,7 @@ class Masker:
 
 
 def ordered(elements, field):
-    """Structs that carry a name are put in the order of names: no client relies on the order of Kafka's hash maps."""
-    if field in UNORDERED_EXCEPT or not all(isinstance(each, dict) for each in elements):
+    """Structs that carry a name or a partition are put in its order: no client relies on the order of Kafka's hash maps."""
+    if field in KEPT_IN_ORDER or not all(isinstance(each, dict) for each in elements):
         return elements
-    return sorted(elements, key=lambda each: [str(each.get(key, "")) for key in ORDER_KEYS])
+    return sorted(elements, key=lambda each: ([str(each.get(key, "")) for key in ORDER_KEYS], [each.get(key, 0) for key in PARTITION_KEYS]))

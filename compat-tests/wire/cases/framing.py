@@ -114,7 +114,7 @@ def unknown_tags(wire):
 
 @AREA.case("null client id")
 def null_client_id(wire):
-    send_raw(wire, "Heartbeat", frame(struct.pack(">hhih", 3, 1, 9, -1) + struct.pack(">ih", 1, 1) + b"!"))
+    send_raw(wire, "Metadata", frame(struct.pack(">hhih", 3, 1, 9, -1) + struct.pack(">ih", 1, 1) + b"!"), first_bytes=8)
 
 
 @AREA.case("truncated bodies")
