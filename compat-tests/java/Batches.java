@@ -168,8 +168,8 @@ final class Batches {
     }
 
     /** The description of stored batches; bytes after the last whole batch are counted. */
-    static JsonNode describe(byte[] bytes) {
-        MemoryRecords records = MemoryRecords.readableRecords(ByteBuffer.wrap(bytes));
+    static JsonNode describe(MemoryRecords records) {
+        ByteBuffer bytes = records.buffer();
         ArrayNode batches = NODES.arrayNode();
         int position = 0;
         for (MutableRecordBatch batch : records.batches()) {
@@ -178,11 +178,11 @@ final class Batches {
         }
         ObjectNode result = NODES.objectNode();
         result.set("batches", batches);
-        result.put("trailingBytes", bytes.length - position);
+        result.put("trailingBytes", bytes.remaining() - position);
         return result;
     }
 
-    private static ObjectNode describe(MutableRecordBatch batch, byte[] bytes, int position) {
+    private static ObjectNode describe(MutableRecordBatch batch, ByteBuffer bytes, int position) {
         ObjectNode node = NODES.objectNode();
         node.put("magic", batch.magic());
         node.put("baseOffset", batch.baseOffset());
@@ -193,10 +193,10 @@ final class Batches {
         node.put("sizeInBytes", batch.sizeInBytes());
         node.put("valid", batch.isValid());
         if (batch.magic() == RecordBatch.MAGIC_VALUE_V2) {
-            ByteBuffer header = ByteBuffer.wrap(bytes);
+            int start = bytes.position() + position;
             node.put("leaderEpoch", batch.partitionLeaderEpoch());
-            node.put("attributes", header.getShort(position + 21));
-            node.put("baseTimestamp", header.getLong(position + 27));
+            node.put("attributes", bytes.getShort(start + 21));
+            node.put("baseTimestamp", bytes.getLong(start + 27));
             node.put("producerId", batch.producerId());
             node.put("producerEpoch", batch.producerEpoch());
             node.put("baseSequence", batch.baseSequence());

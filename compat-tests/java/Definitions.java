@@ -11,10 +11,11 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.record.internal.MemoryRecords;
 
 /**
  * Kafka's message definitions, as they lie in the clients' jar: completes a short JSON form of a message to the full one
- * which Kafka's converters want, and finds the `records` and `uuid` fields of a decoded one. Knows no bytes of messages.
+ * which Kafka's converters want, and finds the `records` fields of a decoded one. Knows no bytes of messages.
  */
 final class Definitions {
     private static final ObjectMapper JSON = new ObjectMapper().enable(JsonParser.Feature.ALLOW_COMMENTS);
@@ -142,32 +143,31 @@ final class Definitions {
         };
     }
 
-    /** Replaces leaf values of a decoded message, in place. */
-    void replaceLeaves(String name, JsonNode message, LeafFunction leaves) throws IOException {
+    /** Describes the `records` fields of a decoded message in its JSON form, where Kafka's converters leave them empty. */
+    void describeRecords(String name, JsonNode json, Object message) throws ReflectiveOperationException, IOException {
         Definition definition = load(name);
-        replaceLeaves(definition, definition.root().get("fields"), (ObjectNode) message, leaves);
+        describeRecords(definition, definition.root().get("fields"), (ObjectNode) json, message);
     }
 
-    private void replaceLeaves(Definition definition, JsonNode fields, ObjectNode message, LeafFunction leaves) throws IOException {
+    private void describeRecords(Definition definition, JsonNode fields, ObjectNode json, Object message)
+            throws ReflectiveOperationException {
         for (JsonNode field : fields) {
-            JsonNode value = message.get(jsonName(field));
-            if (value == null || value.isNull()) {
+            JsonNode value = json.get(jsonName(field));
+            JsonNode struct = definition.structs().get(elementType(field));
+            boolean isRecords = elementType(field).equals("records");
+            if (value == null || value.isNull() || (struct == null && !isRecords)) {
                 continue;
             }
-            JsonNode struct = definition.structs().get(elementType(field));
-            if (value.isArray()) {
-                ArrayNode array = (ArrayNode) value;
-                for (int i = 0; i < array.size(); i++) {
-                    if (struct != null) {
-                        replaceLeaves(definition, struct, (ObjectNode) array.get(i), leaves);
-                    } else {
-                        array.set(i, leaves.apply(elementType(field), array.get(i)));
-                    }
+            Object real = message.getClass().getMethod(jsonName(field)).invoke(message);
+            if (isRecords) {
+                json.set(jsonName(field), Batches.describe((MemoryRecords) real));
+            } else if (value.isArray()) {
+                Iterator<?> elements = ((Iterable<?>) real).iterator();
+                for (JsonNode element : value) {
+                    describeRecords(definition, struct, (ObjectNode) element, elements.next());
                 }
-            } else if (struct != null) {
-                replaceLeaves(definition, struct, (ObjectNode) value, leaves);
             } else {
-                message.set(jsonName(field), leaves.apply(elementType(field), value));
+                describeRecords(definition, struct, (ObjectNode) value, real);
             }
         }
     }

@@ -138,7 +138,7 @@ public final class WireTool {
     private JsonNode write(String name, Message message, short version) throws ReflectiveOperationException, IOException {
         JsonNode json = (JsonNode) Class.forName(message.getClass().getName() + "JsonConverter")
             .getMethod("write", message.getClass(), short.class, boolean.class).invoke(null, message, version, true);
-        definitions.replaceLeaves(name, json, (type, value) -> type.equals("records") ? Batches.describe(value.binaryValue()) : value);
+        definitions.describeRecords(name, json, message);
         return json;
     }
 

@@ -13,9 +13,9 @@ TEXTS = re.compile(r"message$|documentation$", re.IGNORECASE)
 UUIDS = re.compile(r"(topic|directory|incarnation|clientInstance)Id$", re.IGNORECASE)
 ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-ORDER_KEYS = ("name", "topic", "topicName", "groupId", "resourceName", "resource", "configName", "apiKey", "transactionalId", "key", "host", "feature")
+ORDER_KEYS = ("groupInstanceId", "memberId", "name", "topic", "topicName", "groupId", "resourceName", "resource", "configName", "apiKey", "transactionalId", "key", "host", "feature")
 PARTITION_KEYS = ("partitionIndex", "partition", "partitionId", "index")
-KEPT_IN_ORDER = {"batches", "records", "headers", "members"}
+KEPT_IN_ORDER = {"batches", "records", "headers"}
 
 
 class Masker:

@@ -144,10 +144,11 @@ class Wire:
         code = self.must("CreateTopics", 7, request)["topics"][0]["errorCode"]
         if code not in (0, 36):
             raise CaseError(f"creating {topic} gave {code}")
-        self.until(lambda: self._leaders(topic) == partitions, f"{topic} has leaders")
+        self.until(lambda: self.leaders(topic) == partitions, f"{topic} has leaders")
         return topic
 
-    def _leaders(self, topic):
+    def leaders(self, topic):
+        """How many partitions of a topic have a leader that serves them; 0 unless all have."""
         answer = self.must("Metadata", 12, {"topics": [{"name": topic}], "allowAutoTopicCreation": False})["topics"][0]
         ready = answer["errorCode"] == 0 and all(each["leaderId"] >= 0 and each["errorCode"] == 0 for each in answer["partitions"])
         if ready:

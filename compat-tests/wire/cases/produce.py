@@ -272,7 +272,7 @@ def duplicates_after_restart(wire):
         produce(wire, 12, topic, batch(1, producerId=producer, producerEpoch=0, baseSequence=sequence))
     wire.broker.restart()
     wire.default.close()
-    wire.until(lambda: wire._leaders(topic) == 1, "the partition is led again")
+    wire.until(lambda: wire.leaders(topic) == 1, "the partition is led again")
     for sequence in (2, 1, 0, 3):
         produce(wire, 12, topic, batch(1, producerId=producer, producerEpoch=0, baseSequence=sequence))
 
