@@ -136,6 +136,11 @@ impl Attributes {
         self.with_flag(DELETE_HORIZON, delete_horizon)
     }
 
+    /// These attributes without the bits that have no meaning.
+    pub(crate) const fn known_bits(self) -> Attributes {
+        Attributes(self.0 & (COMPRESSION_MASK | LOG_APPEND_TIME | TRANSACTIONAL | CONTROL | DELETE_HORIZON))
+    }
+
     const fn with_flag(self, flag: i16, set: bool) -> Attributes {
         if set { Attributes(self.0 | flag) } else { Attributes(self.0 & !flag) }
     }

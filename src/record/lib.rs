@@ -5,11 +5,24 @@
 
 mod attributes;
 mod batches;
+mod builder;
+mod compression;
+mod control;
 mod header;
+mod reader;
+mod record;
+mod stamp;
+mod varint;
 
 pub use attributes::{Attributes, CompressionType, TimestampType, UnknownCompressionType};
 pub use batches::{Batch, Batches, BatchesError};
+pub use builder::{BatchBuilder, BatchSettings, BuildError, NewRecord, ProducerFields};
+pub use compression::{CompressError, Compression, DECOMPRESSED_SIZE_MAX, DecompressError, DecompressionBuffers};
+pub use control::{ControlRecordError, ControlRecordType, EndTransactionMarker, TransactionResult};
 pub use header::{
     BATCH_LENGTH_MIN, BATCH_OVERHEAD, BatchHeader, CURRENT_MAGIC, HeaderError, LEGACY_BATCH_LENGTH_MIN, LOG_OVERHEAD, MAGIC_END, NO_OFFSET,
     NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP, increment_sequence,
 };
+pub use reader::{RecordReader, RecordsError};
+pub use record::{Record, RecordError, RecordHeader, RecordHeaders};
+pub use stamp::{CrcMismatch, check_crc, set_max_timestamp, stamp};
