@@ -1,0 +1,175 @@
+//! The one table of APIs. What a listener advertises, how a request is dispatched, which rights it needs and under which quota it
+//! falls all derive from it. To add an API: write its file in `handlers/`, and list it in [`TABLE`].
+
+use std::sync::Arc;
+
+use ottla_protocol::{ApiKey, DecodeError, Message, Reader, Request};
+
+use crate::broker::Broker;
+use crate::handlers;
+use crate::request::RequestContext;
+
+/// What the caller must be allowed to do, by Kafka's `AclOperation` on a resource. Requests that name several resources are checked for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rights {
+    /// Anyone who can connect.
+    Anyone,
+    /// `operation` on the cluster.
+    Cluster(Operation),
+    /// `operation` on each topic that the request names.
+    Topic(Operation),
+    /// `operation` on each group that the request names.
+    Group(Operation),
+    /// Depends on the resource that the request names: see the handler.
+    ByResource,
+}
+
+/// Kafka's `AclOperation`, as far as requests need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// `READ`
+    Read,
+    /// `WRITE`
+    Write,
+    /// `CREATE`
+    Create,
+    /// `DELETE`
+    Delete,
+    /// `ALTER`
+    Alter,
+    /// `DESCRIBE`
+    Describe,
+    /// `DESCRIBE_CONFIGS`
+    DescribeConfigs,
+    /// `ALTER_CONFIGS`
+    AlterConfigs,
+    /// `IDEMPOTENT_WRITE`
+    IdempotentWrite,
+}
+
+/// Which of Kafka's quotas a request counts against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuotaClass {
+    /// Bytes in.
+    Produce,
+    /// Bytes out.
+    Fetch,
+    /// Share of the request handlers' time.
+    Request,
+    /// Changes of metadata per second.
+    ControllerMutation,
+    /// None.
+    Exempt,
+}
+
+/// An API that is served: one implementation per file of `handlers/`.
+pub trait Handler {
+    /// The request.
+    type Request: Request;
+    /// The API.
+    const KEY: ApiKey;
+    /// What the caller needs.
+    const RIGHTS: Rights;
+    /// What the request counts against.
+    const QUOTA: QuotaClass = QuotaClass::Request;
+    /// The first and the last version that are served; Kafka's own unless a handler says otherwise.
+    const VERSIONS: (i16, i16) = served_versions(Self::KEY);
+    /// The first version that is advertised, where it differs from the first that is served.
+    const LOWEST_ADVERTISED_VERSION: i16 = Self::VERSIONS.0;
+    /// Whether the API is listed in ApiVersions.
+    const ADVERTISED: bool = true;
+
+    /// Answers the request through `context`, now or later.
+    fn handle(broker: &Arc<Broker>, context: RequestContext, request: Self::Request);
+}
+
+const fn served_versions(key: ApiKey) -> (i16, i16) {
+    let spec = key.spec();
+    let last = if spec.latest_version_unstable { spec.highest_version - 1 } else { spec.highest_version };
+    (spec.lowest_version, last)
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub struct ApiEntry {
+    /// The API.
+    pub key: ApiKey,
+    /// The first version served.
+    pub lowest_version: i16,
+    /// The last version served.
+    pub highest_version: i16,
+    /// The first version advertised.
+    pub lowest_advertised_version: i16,
+    /// Whether ApiVersions lists it.
+    pub advertised: bool,
+    /// What the caller needs.
+    pub rights: Rights,
+    /// What the request counts against.
+    pub quota: QuotaClass,
+    handle: fn(&Arc<Broker>, RequestContext, Reader),
+}
+
+impl ApiEntry {
+    const fn of<H: Handler>() -> ApiEntry {
+        ApiEntry {
+            key: H::KEY,
+            lowest_version: H::VERSIONS.0,
+            highest_version: H::VERSIONS.1,
+            lowest_advertised_version: H::LOWEST_ADVERTISED_VERSION,
+            advertised: H::ADVERTISED,
+            rights: H::RIGHTS,
+            quota: H::QUOTA,
+            handle: decode_and_handle::<H>,
+        }
+    }
+
+    /// Whether this version is served.
+    pub fn serves(&self, version: i16) -> bool {
+        (self.lowest_version..=self.highest_version).contains(&version)
+    }
+
+    /// Decodes the request and hands it to the API's handler. A request that cannot be decoded closes its connection.
+    pub fn dispatch(&self, broker: &Arc<Broker>, context: RequestContext, body: Reader) {
+        (self.handle)(broker, context, body);
+    }
+}
+
+fn decode_and_handle<H: Handler>(broker: &Arc<Broker>, context: RequestContext, mut body: Reader) {
+    let decoded: Result<H::Request, DecodeError> = H::Request::decode(&mut body, context.api_version);
+    match decoded {
+        Ok(request) => H::handle(broker, context, request),
+        Err(error) => context.close_undecodable(&error),
+    }
+}
+
+/// Every API that is served, by number.
+pub static TABLE: &[ApiEntry] = &[
+    ApiEntry::of::<handlers::produce::Produce>(),
+    ApiEntry::of::<handlers::fetch::Fetch>(),
+    ApiEntry::of::<handlers::list_offsets::ListOffsets>(),
+    ApiEntry::of::<handlers::metadata::Metadata>(),
+    ApiEntry::of::<handlers::api_versions::ApiVersions>(),
+    ApiEntry::of::<handlers::create_topics::CreateTopics>(),
+    ApiEntry::of::<handlers::delete_topics::DeleteTopics>(),
+];
+
+/// The row of an API.
+pub fn entry(key: ApiKey) -> Option<&'static ApiEntry> {
+    // The table is sorted, which a test checks.
+    TABLE.binary_search_by_key(&key, |entry| entry.key).ok().map(|index| &TABLE[index])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_and_within_the_schema() {
+        assert!(TABLE.is_sorted_by_key(|entry| entry.key));
+        for row in TABLE {
+            let spec = row.key.spec();
+            assert!(row.lowest_version >= spec.lowest_version && row.highest_version <= spec.highest_version, "{}", row.key);
+            assert!(std::ptr::eq(entry(row.key).unwrap(), row));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! CreateDelegationToken (KIP-48). Tokens may not be asked for on a connection that is not authenticated.
+
+use std::sync::Arc;
+
+use ottla_model::ErrorCode;
+use ottla_protocol::ApiKey;
+use ottla_protocol::messages::create_delegation_token_request::CreateDelegationTokenRequest;
+use ottla_protocol::messages::create_delegation_token_response::CreateDelegationTokenResponse;
+
+use crate::api::{Handler, QuotaClass, Rights};
+use crate::broker::Broker;
+use crate::request::RequestContext;
+
+/// The API.
+pub struct CreateDelegationToken;
+
+impl Handler for CreateDelegationToken {
+    type Request = CreateDelegationTokenRequest;
+    const KEY: ApiKey = ApiKey::CreateDelegationToken;
+    const RIGHTS: Rights = Rights::ByResource;
+    const QUOTA: QuotaClass = QuotaClass::ControllerMutation;
+
+    fn handle(_broker: &Arc<Broker>, context: RequestContext, request: CreateDelegationTokenRequest) {
+        let requester = ("User", "ANONYMOUS");
+        let owner_name = request.owner_principal_name.as_deref().filter(|name| !name.is_empty());
+        let (owner_type, owner_name) = owner_name
+            .map_or(requester, |name| (request.owner_principal_type.as_deref().unwrap_or(requester.0), name));
+        context.reply(&CreateDelegationTokenResponse {
+            error_code: ErrorCode::DelegationTokenRequestNotAllowed.code(),
+            principal_type: owner_type.into(),
+            principal_name: owner_name.into(),
+            token_requester_principal_type: requester.0.into(),
+            token_requester_principal_name: requester.1.into(),
+            issue_timestamp_ms: -1,
+            expiry_timestamp_ms: -1,
+            max_timestamp_ms: -1,
+            ..CreateDelegationTokenResponse::default()
+        });
+    }
+}

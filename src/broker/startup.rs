@@ -1,0 +1,228 @@
+//! Starts a node: opens its directories and logs, replays the metadata, becomes the controller of a quorum of one, registers itself as a broker,
+//! and opens its partitions. Listeners are open before, so that their real ports are registered, and accept only afterwards.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use arc_swap::ArcSwap;
+use ottla_config::BrokerConfig;
+use ottla_controller::{ApiError, ControllerConfig};
+use ottla_log::{LogManager, MetaProperties, OpenError};
+use ottla_metadata::{MetadataImage, SUPPORTED_FEATURES};
+use ottla_model::{BrokerId, Uuid};
+use ottla_protocol::messages::broker_heartbeat_request::BrokerHeartbeatRequest;
+use ottla_protocol::messages::broker_registration_request::{BrokerRegistrationRequest, Feature, Listener};
+use ottla_raft::{Endpoint, Endpoints, RaftConfig, VoterSet};
+use parking_lot::Mutex;
+
+use crate::broker::Broker;
+use crate::controller_host::ControllerHost;
+use crate::deadlines::Deadlines;
+use crate::environment::Environment;
+use crate::fetch_session::FetchSessions;
+use crate::group_host::GroupHost;
+use crate::metadata_log::{MetadataLogError, MetadataLogOptions};
+use crate::partitions::Partitions;
+use crate::producer_ids::ProducerIds;
+use crate::topic_configs;
+
+/// An address that is told to others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdvertisedListener {
+    /// The listener's name.
+    pub name: String,
+    /// What clients connect to.
+    pub host: String,
+    /// What clients connect to.
+    pub port: u16,
+    /// Kafka's number of the security protocol; 0 is PLAINTEXT.
+    pub security_protocol: i16,
+}
+
+/// What a node is started with.
+#[derive(Debug)]
+pub struct NodeSettings {
+    /// The node's configuration.
+    pub config: Arc<BrokerConfig>,
+    /// Listeners of clients and brokers, with the ports that they really have.
+    pub advertised_listeners: Vec<AdvertisedListener>,
+    /// Listeners of controllers, likewise.
+    pub controller_listeners: Vec<AdvertisedListener>,
+}
+
+/// Why a node does not start. The texts are for whoever started it.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The directories of the logs.
+    #[error("{0}")]
+    Logs(#[from] OpenError),
+    /// The metadata log.
+    #[error("{0}")]
+    MetadataLog(#[from] MetadataLogError),
+    /// `meta.properties` of the metadata directory is missing or not readable.
+    #[error("{path}: {message}")]
+    MetaProperties {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// The directory is of another node.
+    #[error("{path} belongs to node {found}, but node.id is {configured}: set node.id={found} or use another directory")]
+    OtherNode {
+        /// The directory.
+        path: PathBuf,
+        /// The node that formatted it.
+        found: BrokerId,
+        /// `node.id`.
+        configured: BrokerId,
+    },
+    /// The controller refused this broker.
+    #[error("the broker could not be registered: {0}")]
+    Registration(ApiError),
+}
+
+impl Broker {
+    /// Starts a combined node. Its directories are formatted.
+    pub fn start(settings: NodeSettings, environment: Environment, now_ms: i64) -> Result<Arc<Broker>, StartError> {
+        let config = settings.config.clone();
+        let (cluster_id, directory_id) = identity(&config, &environment)?;
+        // The directories are locked before anything in them is read.
+        let locks = LogManager::lock_dirs(&config.log_dirs, environment.disk.as_ref())?;
+        let raft = raft_config(&settings, &cluster_id, directory_id, &environment);
+        let mut options = MetadataLogOptions::new(config.metadata_log_dir.clone(), raft);
+        options.clean_shutdown = locks.was_clean(&config.metadata_log_dir);
+        let mut controller = ControllerHost::open(options, controller_config(&config), &environment, now_ms)?;
+        controller.take_publications();
+        let image = controller.image().clone();
+        let logs = open_logs(&config, locks, &image, &environment, now_ms)?;
+        let shared_image = Arc::new(ArcSwap::from_pointee(image));
+        let broker = Arc::new(Broker {
+            cluster_id,
+            partitions: Partitions::new(shared_image.clone()),
+            image: shared_image,
+            logs: Arc::new(logs),
+            controller: Mutex::new(controller),
+            groups: GroupHost::new(&config),
+            fetch_sessions: Mutex::new(FetchSessions::new(config.max_incremental_fetch_session_cache_slots)),
+            delayed_fetches: Deadlines::default(),
+            producer_ids: ProducerIds::default(),
+            topics_being_created: Mutex::new(HashSet::new()),
+            broker_epoch: AtomicI64::new(-1),
+            waker: ArcSwap::from_pointee(None),
+            config,
+            environment,
+        });
+        broker.register(&settings).map_err(StartError::Registration)?;
+        let image = broker.image.load_full();
+        broker.open_all_partitions(&image, now_ms);
+        Ok(broker)
+    }
+
+    /// Registers this broker and lifts its fence: on a node of its own it has replayed all metadata by now.
+    fn register(self: &Arc<Self>, settings: &NodeSettings) -> Result<(), ApiError> {
+        let registration = BrokerRegistrationRequest {
+            broker_id: self.node_id().0,
+            cluster_id: self.cluster_id.clone(),
+            incarnation_id: self.environment.random_uuid(),
+            listeners: settings.advertised_listeners.iter().map(registered_listener).collect(),
+            features: supported_features(),
+            rack: self.config.rack.clone(),
+            log_dirs: self.logs.directory_ids().into_iter().filter_map(|(_, id)| id).collect(),
+            ..BrokerRegistrationRequest::default()
+        };
+        let registered = self.submit(|controller, context| controller.register_broker(context, &registration))?;
+        self.broker_epoch.store(registered.epoch, Ordering::Relaxed);
+        let heartbeat = BrokerHeartbeatRequest {
+            broker_id: self.node_id().0,
+            broker_epoch: registered.epoch,
+            current_metadata_offset: self.image().provenance.last_contained_offset,
+            ..BrokerHeartbeatRequest::default()
+        };
+        self.submit(|controller, context| controller.process_broker_heartbeat(context, &heartbeat, registered.epoch))?;
+        Ok(())
+    }
+
+    /// Stops: group timers end, logs are flushed and marked as cleanly closed. Nothing is served afterwards.
+    pub fn shutdown(self: &Arc<Self>, now_ms: i64) {
+        if let Err(error) = self.logs.close(self.broker_epoch(), now_ms) {
+            tracing::error!(%error, "the logs could not be closed cleanly; they will be recovered at the next start");
+        }
+        if let Err(error) = self.controller.lock().close(now_ms) {
+            tracing::error!(%error, "the metadata log could not be closed cleanly");
+        }
+    }
+}
+
+fn registered_listener(listener: &AdvertisedListener) -> Listener {
+    Listener {
+        name: listener.name.clone(),
+        host: listener.host.clone(),
+        port: listener.port,
+        security_protocol: listener.security_protocol,
+        ..Listener::default()
+    }
+}
+
+fn supported_features() -> Vec<Feature> {
+    let features = SUPPORTED_FEATURES.iter().map(|feature| Feature {
+        name: feature.name.to_owned(),
+        min_supported_version: feature.min_version,
+        max_supported_version: feature.max_version,
+        ..Feature::default()
+    });
+    features.collect()
+}
+
+/// The cluster's id and the id of the metadata log's directory, out of that directory's `meta.properties`.
+fn identity(config: &BrokerConfig, environment: &Environment) -> Result<(String, Uuid), StartError> {
+    let path = &config.metadata_log_dir;
+    let problem = |message: &str| StartError::MetaProperties { path: path.clone(), message: message.to_owned() };
+    let found = MetaProperties::read(environment.disk.as_ref(), path).map_err(|error| problem(&error.to_string()))?;
+    let found = found.ok_or_else(|| problem("the directory is not formatted: it has no meta.properties"))?;
+    let node_id = found.node_id.ok_or_else(|| problem("meta.properties has no node.id"))?;
+    if node_id != config.node_id {
+        return Err(StartError::OtherNode { path: path.clone(), found: node_id, configured: config.node_id });
+    }
+    let cluster_id = found.cluster_id.ok_or_else(|| problem("meta.properties has no cluster.id"))?;
+    let directory_id = found.directory_id.ok_or_else(|| problem("meta.properties has no directory.id"))?;
+    Ok((cluster_id, directory_id))
+}
+
+fn raft_config(settings: &NodeSettings, cluster_id: &str, directory_id: Uuid, environment: &Environment) -> RaftConfig {
+    let config = &settings.config;
+    let mut raft = RaftConfig::new(cluster_id, config.node_id, directory_id);
+    if let Some(first) = settings.controller_listeners.first() {
+        raft.listener.clone_from(&first.name);
+    }
+    let endpoint = |listener: &AdvertisedListener| {
+        (listener.name.clone(), Endpoint { host: listener.host.clone(), port: listener.port })
+    };
+    raft.endpoints = Endpoints(settings.controller_listeners.iter().map(endpoint).collect());
+    raft.static_voters = VoterSet::of_static(raft.local_voter());
+    raft.jitter_seed = environment.random_u64();
+    raft
+}
+
+fn controller_config(config: &BrokerConfig) -> ControllerConfig {
+    ControllerConfig {
+        node_id: config.node_id,
+        default_num_partitions: config.num_partitions,
+        default_replication_factor: config.default_replication_factor,
+        ..ControllerConfig::default()
+    }
+}
+
+fn open_logs(
+    config: &BrokerConfig,
+    locks: ottla_log::DirLocks,
+    image: &MetadataImage,
+    environment: &Environment,
+    now_ms: i64,
+) -> Result<LogManager, OpenError> {
+    let topic_config = |topic: &str| image.topics.by_name(topic).map(|_| Arc::new(topic_configs::log_config_of(config, image, topic)));
+    let manager = topic_configs::log_manager_config(config);
+    LogManager::open(manager, locks, &topic_config, environment.disk.clone(), environment.rng_for_logs(), now_ms)
+}
