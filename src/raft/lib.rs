@@ -23,6 +23,7 @@ mod respond;
 mod role;
 mod transitions;
 mod vote;
+pub mod wire;
 
 pub use config::RaftConfig;
 pub use core::{Found, QuorumDescription, RaftCore};

@@ -103,6 +103,11 @@ impl LogView {
         self.snapshots.first_key_value().map(|(&id, _)| id)
     }
 
+    /// The snapshots and their sizes in bytes, oldest first.
+    pub fn snapshots(&self) -> impl Iterator<Item = (OffsetAndEpoch, u64)> {
+        self.snapshots.iter().map(|(&id, &size)| (id, size))
+    }
+
     /// The snapshot's size in bytes, if it exists.
     pub fn snapshot_size(&self, id: OffsetAndEpoch) -> Option<u64> {
         self.snapshots.get(&id).copied()

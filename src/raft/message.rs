@@ -15,6 +15,13 @@ pub struct LeaderAndEpoch {
     pub epoch: LeaderEpoch,
 }
 
+impl Default for LeaderAndEpoch {
+    /// Before anything is known.
+    fn default() -> LeaderAndEpoch {
+        LeaderAndEpoch { leader_id: None, epoch: LeaderEpoch(0) }
+    }
+}
+
 /// A request between replicas.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
@@ -80,7 +87,7 @@ pub struct FetchRequest {
     pub replica: ReplicaKey,
     /// The end of its log.
     pub position: OffsetAndEpoch,
-    /// The high watermark that it knows; `None` before version 18, where every answer is news.
+    /// The high watermark that it knows; `i64::MAX` from a replica that wants no news of it (before version 18).
     pub high_watermark: Option<i64>,
     /// How many bytes it takes.
     pub max_bytes: i32,

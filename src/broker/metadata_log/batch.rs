@@ -5,7 +5,10 @@ use bytes::Bytes;
 use ottla_metadata::{MetadataParseError, MetadataRecord};
 use ottla_model::LeaderEpoch;
 use ottla_raft::{AppendedBatch, ControlRecord};
-use ottla_record::{Batch, Batches, BatchesError, CrcMismatch, DecompressionBuffers, RecordReader, RecordsError, check_crc};
+use ottla_record::{
+    Batch, BatchBuilder, BatchSettings, Batches, BatchesError, BuildError, CrcMismatch, DecompressionBuffers, NewRecord, RecordReader,
+    RecordsError, check_crc,
+};
 
 use super::control::{self, ControlRecordError};
 
@@ -15,6 +18,52 @@ pub(super) struct BatchFrame {
     pub(super) base_offset: i64,
     pub(super) epoch: LeaderEpoch,
     pub(super) timestamp_ms: i64,
+}
+
+/// No more than what a record takes in a batch besides its value: five variable-length numbers and a byte.
+const RECORD_OVERHEAD_MAX: usize = 26;
+
+/// The most bytes that a record with a value of this size takes in a batch.
+pub(super) fn size_in_batch(value_size: usize) -> usize {
+    value_size + RECORD_OVERHEAD_MAX
+}
+
+/// A batch of metadata records with these values.
+pub(super) fn record_batch(frame: BatchFrame, values: &[Bytes]) -> Vec<u8> {
+    let build = || {
+        let mut builder = BatchBuilder::new(settings(frame, false))?;
+        for value in values {
+            builder.append(&NewRecord { timestamp: frame.timestamp_ms, value: Some(value), ..NewRecord::default() })?;
+        }
+        builder.build()
+    };
+    built(build())
+}
+
+/// A batch of control records.
+pub(super) fn control_batch(frame: BatchFrame, records: &[ControlRecord]) -> Vec<u8> {
+    let build = || {
+        let mut builder = BatchBuilder::new(settings(frame, true))?;
+        for record in records {
+            let (record_type, value) = control::encode(record);
+            builder.append_control(frame.timestamp_ms, record_type, &value)?;
+        }
+        builder.build()
+    };
+    built(build())
+}
+
+fn settings(frame: BatchFrame, is_control: bool) -> BatchSettings {
+    BatchSettings {
+        base_offset: frame.base_offset,
+        partition_leader_epoch: frame.epoch.0,
+        is_control,
+        ..BatchSettings::default()
+    }
+}
+
+fn built(batch: Result<Vec<u8>, BuildError>) -> Vec<u8> {
+    batch.expect("a batch of at most 8 MiB, uncompressed, without a producer, of the time since 1970 can always be built")
 }
 
 /// Why bytes are not batches of the metadata log.
@@ -123,7 +172,7 @@ fn decode_control(batch: &Batch<'_>, buffers: &mut DecompressionBuffers) -> Resu
     let mut records = Vec::new();
     while let Some(record) = reader.next_record().map_err(unreadable)? {
         let offset = record.offset;
-        let control = control::decode(record.key.unwrap_or_default(), record.value);
+        let control = control::decode(record.key, record.value);
         records.push((offset, control.map_err(|error| BatchError::ControlRecord { offset, error })?));
     }
     Ok(records)

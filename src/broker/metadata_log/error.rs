@@ -68,6 +68,12 @@ pub enum MetadataLogError {
         /// Why not.
         reason: &'static str,
     },
+    /// The state that is built from the log does not accept a committed record.
+    #[error("the metadata log cannot be replayed: {message}")]
+    Replay {
+        /// What the state said.
+        message: String,
+    },
     /// A record of a snapshot cannot be written at the version of its metadata.
     #[error("a record cannot be written: {0}")]
     Encode(#[from] EncodeError),
