@@ -176,6 +176,18 @@ impl ErrorCode {
         self as i16
     }
 
+    /// The error in words, for answers in which Kafka puts its own: the name, readable. `NONE` stays as Kafka spells it.
+    pub fn message(self) -> String {
+        match self {
+            ErrorCode::None => self.name().to_owned(),
+            _ => {
+                let mut words = self.name().to_ascii_lowercase().replace('_', " ");
+                words[..1].make_ascii_uppercase();
+                words + "."
+            }
+        }
+    }
+
     /// Whether this is `NONE`.
     pub const fn is_none(self) -> bool {
         matches!(self, ErrorCode::None)
@@ -206,5 +218,7 @@ mod tests {
         assert_eq!(ErrorCode::from_code(-1), Some(ErrorCode::UnknownServerError));
         assert_eq!(ErrorCode::from_code(87).map(ErrorCode::name), Some("INVALID_RECORD"));
         assert_eq!(ErrorCode::from_code(9999), None);
+        assert_eq!(ErrorCode::CoordinatorNotAvailable.message(), "Coordinator not available.");
+        assert_eq!(ErrorCode::None.message(), "NONE");
     }
 }
