@@ -1,0 +1,111 @@
+//! The answers that a connection is sending: parts in memory are gathered into few calls, ranges of files go straight from the file to
+//! the socket. It knows nothing of requests.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, IoSlice};
+
+use bytes::Buf;
+use ottla_io::PinnedFile;
+use ottla_protocol::{FileRange, Part};
+
+use crate::transport::{More, Plaintext};
+
+/// Parts that are gathered into one call.
+const GATHERED_PARTS_MAX: usize = 64;
+
+/// What is read at once of a file that the kernel cannot send.
+const COPIED_BYTES_MAX: usize = 64 * 1024;
+
+/// How far a call of [`Outgoing::send`] got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes that were in memory and are no longer.
+    pub memory_bytes: usize,
+    /// Whether anything was sent.
+    pub moved: bool,
+}
+
+/// Parts in the order in which they leave.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    parts: VecDeque<Part>,
+}
+
+impl Outgoing {
+    /// Adds an answer.
+    pub fn push(&mut self, parts: Vec<Part>) {
+        self.parts.extend(parts.into_iter().filter(|part| !part.is_empty()));
+    }
+
+    /// Whether everything was sent.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Sends until the socket is full, everything is sent, or one file range was offered to the kernel.
+    pub fn send(&mut self, transport: &Plaintext) -> io::Result<Progress> {
+        let mut progress = Progress { memory_bytes: 0, moved: false };
+        match self.parts.front_mut() {
+            None => {}
+            Some(Part::Memory(_)) => {
+                if let Some(sent) = self.send_gathered(transport)? {
+                    progress.moved = true;
+                    progress.memory_bytes = self.advance_memory(sent);
+                }
+            }
+            Some(Part::File(range)) => {
+                if let Some(sent) = send_range(transport, range)? {
+                    progress.moved = true;
+                    range.position += sent as u64;
+                    range.length -= sent;
+                    if range.length == 0 {
+                        self.parts.pop_front();
+                    }
+                }
+            }
+        }
+        Ok(progress)
+    }
+
+    fn send_gathered(&self, transport: &Plaintext) -> io::Result<Option<usize>> {
+        let mut slices = [IoSlice::new(&[]); GATHERED_PARTS_MAX];
+        let mut count = 0;
+        for (slice, part) in slices.iter_mut().zip(&self.parts) {
+            let Part::Memory(bytes) = part else { break };
+            *slice = IoSlice::new(bytes);
+            count += 1;
+        }
+        let more = if count < self.parts.len() { More::Follows } else { More::Ends };
+        transport.try_write(&slices[..count], more)
+    }
+
+    fn advance_memory(&mut self, sent: usize) -> usize {
+        let mut left = sent;
+        while let Some(Part::Memory(bytes)) = self.parts.front_mut() {
+            if left < bytes.len() {
+                bytes.advance(left);
+                break;
+            }
+            left -= bytes.len();
+            self.parts.pop_front();
+        }
+        sent
+    }
+}
+
+fn send_range(transport: &Plaintext, range: &FileRange) -> io::Result<Option<usize>> {
+    let file = range.file.downcast_ref::<PinnedFile>().ok_or_else(|| io::Error::other("an answer holds a file of an unknown kind"))?;
+    let sent = match file.descriptor() {
+        Some(descriptor) => transport.try_send_file(descriptor, range.position, range.length)?,
+        None => {
+            let mut buffer = vec![0; range.length.min(COPIED_BYTES_MAX)];
+            let read = file.read_at(&mut buffer, range.position)?;
+            if read == 0 { Some(0) } else { transport.try_write(&[IoSlice::new(&buffer[..read])], More::Ends)? }
+        }
+    };
+    if sent == Some(0) {
+        let message = format!("a file ends before position {} of an answer", range.position);
+        return Err(io::Error::new(ErrorKind::UnexpectedEof, message));
+    }
+    Ok(sent)
+}
