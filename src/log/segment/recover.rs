@@ -1,0 +1,98 @@
+//! Making a segment sound after a crash: batches are checked from a known good place on, the file is cut behind the last good one, and
+//! the indexes are rebuilt along the way.
+
+use std::io;
+
+use ottla_record::BatchHeader;
+
+use super::LogSegment;
+use crate::batch_reader::{BatchReader, READ_AHEAD_SCAN, Step};
+use crate::config::LogConfig;
+use crate::index::TimestampOffset;
+
+impl LogSegment {
+    /// Checks the segment from its first byte, or from the last index entry below `trusted_offset` when index and file agree there:
+    /// what lies below that offset was durable before the crash. Calls `visit` for each checked batch. Returns how many bytes were cut
+    /// off.
+    pub(crate) fn recover(&mut self, trusted_offset: i64, config: &LogConfig, mut visit: impl FnMut(&BatchHeader)) -> io::Result<u32> {
+        let start = self.trusted_position(trusted_offset)?;
+        let mut reader = BatchReader::new(&self.file, start, self.size, READ_AHEAD_SCAN);
+        let file_size = self.size;
+        let mut next_offset = self.base_offset;
+        self.bytes_since_index_entry = 0;
+        loop {
+            let batch = match reader.step()? {
+                Step::Batch(batch) => batch,
+                Step::End | Step::Corrupt(_) => break,
+            };
+            let follows = batch.header.base_offset >= next_offset;
+            let sound = follows && self.holds_offset(batch.header.last_offset()) && reader.is_valid(&batch)?;
+            if !sound {
+                self.size = batch.position;
+                break;
+            }
+            next_offset = batch.header.next_offset();
+            self.size = batch.end_position();
+            self.note_batch(batch.position, &batch.header, config.index_interval_bytes)?;
+            visit(&batch.header);
+        }
+        self.size = self.size.min(reader.position());
+        let truncated = file_size - self.size;
+        if truncated > 0 {
+            self.file.set_len(u64::from(self.size))?;
+        }
+        let largest = self.max_timestamp()?;
+        self.time_index.maybe_append(largest)?;
+        self.write_index_tails()?;
+        self.offset_index.cut_file()?;
+        self.time_index.cut_file()?;
+        Ok(truncated)
+    }
+
+    /// Where checking may begin; the indexes are cut to what lies before.
+    fn trusted_position(&mut self, trusted_offset: i64) -> io::Result<u32> {
+        let trusted = self.base_offset < trusted_offset && self.indexes_are_sane()?;
+        if trusted {
+            let entry = self.offset_index.lookup(trusted_offset - 1)?;
+            let agrees = entry.position > 0
+                && self.header_at(entry.position).ok().flatten().is_some_and(|header| header.last_offset() == entry.offset);
+            if agrees {
+                return self.keep_indexes_before(entry.position);
+            }
+        }
+        self.offset_index.clear()?;
+        self.time_index.clear()?;
+        self.transaction_index.clear()?;
+        self.max_timestamp.set(Some(TimestampOffset { timestamp: -1, offset: self.base_offset }));
+        Ok(0)
+    }
+
+    /// Cuts the indexes to the batches before a position, where an index entry points to.
+    fn keep_indexes_before(&mut self, position: u32) -> io::Result<u32> {
+        let Some(header) = self.header_at(position)? else { return Ok(position) };
+        self.offset_index.truncate_to(header.base_offset)?;
+        self.time_index.truncate_to(header.base_offset)?;
+        self.transaction_index.truncate_to(header.base_offset)?;
+        let size = std::mem::replace(&mut self.size, position);
+        let largest = self.read_largest_timestamp();
+        self.size = size;
+        self.max_timestamp.set(Some(largest?));
+        Ok(position)
+    }
+
+    /// Whether the indexes look as if they belonged to this segment.
+    pub(crate) fn indexes_are_sane(&self) -> io::Result<bool> {
+        Ok(self.offset_index.is_sane(self.size)? && self.time_index.is_sane()? && self.transaction_index.is_sane(self.base_offset)?)
+    }
+
+    /// Makes the segment end before the position of its first byte: it holds nothing that could be trusted.
+    pub(crate) fn clear(&mut self) -> io::Result<()> {
+        self.offset_index.clear()?;
+        self.time_index.clear()?;
+        self.transaction_index.clear()?;
+        self.max_timestamp.set(Some(TimestampOffset { timestamp: -1, offset: self.base_offset }));
+        self.first_timestamp.set(None);
+        self.size = 0;
+        self.file.set_len(0)
+    }
+}
