@@ -12,6 +12,7 @@ mod header;
 mod reader;
 mod record;
 mod stamp;
+mod validation;
 mod varint;
 
 pub use attributes::{Attributes, CompressionType, TimestampType, UnknownCompressionType};
@@ -26,3 +27,7 @@ pub use header::{
 pub use reader::{RecordReader, RecordsError};
 pub use record::{Record, RecordError, RecordHeader, RecordHeaders};
 pub use stamp::{CrcMismatch, check_crc, set_max_timestamp, stamp};
+pub use validation::{
+    AppendContext, AppendOrigin, ProducedBatchError, RECORD_REJECTIONS_MAX, RecordRejection, RejectionReason, ValidatedBatch,
+    ValidationConfig, ValidationError, produced_batch, validate,
+};
