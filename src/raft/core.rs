@@ -11,7 +11,7 @@ use crate::leader::ReplicaState;
 use crate::log_view::{AppendedBatch, LogView};
 use crate::message::{LeaderAndEpoch, Request, Response, ResponseBody};
 use crate::replica::{Endpoints, OffsetAndEpoch, VoterSet};
-use crate::role::{ElectionState, NO_DEADLINE, Role, RoleName};
+use crate::role::{ElectionState, Role, RoleName};
 
 /// What a replica finds when it starts.
 #[derive(Clone, Debug)]
@@ -297,7 +297,7 @@ impl RaftCore {
     }
 
     pub(crate) fn set_deadline(&mut self, deadline_ms: i64) {
-        self.deadline_ms = deadline_ms.min(NO_DEADLINE);
+        self.deadline_ms = deadline_ms;
     }
 }
 

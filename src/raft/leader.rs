@@ -11,8 +11,6 @@ use crate::role::NO_DEADLINE;
 
 /// An observer that has not fetched for so long is forgotten.
 const OBSERVER_SESSION_TIMEOUT_MS: i64 = 300_000;
-/// A replica that is to become a voter must have fetched within this time.
-const CAUGHT_UP_WITHIN_MS: i64 = 60 * 60 * 1000;
 
 /// How far a replica is. Times are -1 until it has fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,13 +205,6 @@ impl LeaderState {
     /// The voters besides the leader, those with most records first.
     pub(crate) fn successors(&self) -> Vec<ReplicaKey> {
         self.by_descending_end_offset().into_iter().map(|v| v.key).filter(|key| !key.covers(self.local.key)).collect()
-    }
-
-    /// Whether a replica has caught up of late, so that making it a voter does not stop the quorum.
-    pub(crate) fn is_caught_up(&self, replica: ReplicaKey, now_ms: i64) -> bool {
-        self.observers.get(&replica).is_some_and(|state| {
-            state.last_caught_up_ms > 0 && state.last_fetch_ms > 0 && state.last_fetch_ms > now_ms - CAUGHT_UP_WITHIN_MS
-        })
     }
 
     fn is_voter(&self, replica: ReplicaKey) -> bool {

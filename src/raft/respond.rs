@@ -103,7 +103,8 @@ impl RaftCore {
     fn handle_common(&mut self, now_ms: i64, from: BrokerId, response: &Response) -> Option<bool> {
         let (error, epoch) = (response.error, response.leader.epoch);
         if epoch < self.epoch || error == ErrorCode::UnknownLeaderEpoch {
-            return Some(true);
+            // That node is behind: asked again at once, it would say the same.
+            return Some(false);
         }
         let leader_id = response.leader.leader_id;
         let endpoints = match leader_id {
@@ -111,8 +112,10 @@ impl RaftCore {
             None => response.leader_endpoints.clone(),
         };
         if epoch > self.epoch || matches!(error, ErrorCode::FencedLeaderEpoch | ErrorCode::NotLeaderOrFollower) {
+            let before = (self.leader_and_epoch(), self.role.name());
             self.follow_message(epoch, leader_id, endpoints, now_ms);
-            return Some(true);
+            // Who has nothing new to say is not asked again at once.
+            return Some(before != (self.leader_and_epoch(), self.role.name()));
         }
         if let Some(id) = leader_id
             && self.leader_and_epoch().leader_id.is_none()

@@ -133,8 +133,6 @@ impl RaftCore {
             voted,
             fetch_deadline_ms: now_ms + self.config.fetch_timeout_ms,
             has_fetched_from_leader: false,
-            update_voter_deadline_ms: now_ms + self.config.fetch_timeout_ms,
-            has_updated_leader: false,
             fetching_snapshot: None,
             appending: None,
         });

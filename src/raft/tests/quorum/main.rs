@@ -1,0 +1,5 @@
+//! Quorums of several nodes in memory.
+
+mod cluster;
+mod random;
+mod told;
