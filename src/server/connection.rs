@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use ottla_broker::Connection;
+use ottla_broker::{Connection, Reply};
 use ottla_io::Clock;
 use thiserror::Error;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::budget::{FrameBudget, FramePermit, PermitWait};
 use crate::config::ConnectionSettings;
-use crate::frame::{FrameDecoder, FrameError, Step};
+use crate::frame::{FrameDecoder, Step};
 use crate::outbox::{Ending, Next, Outbox, UNSENT_BYTES_MAX, memory_bytes};
 use crate::outgoing::Outgoing;
 use crate::service::Service;
@@ -68,9 +68,6 @@ pub enum Closed {
     /// A request ended it.
     #[error("{0}")]
     ByRequest(String),
-    /// The bytes are no frames.
-    #[error(transparent)]
-    Frame(#[from] FrameError),
     /// Reading or writing failed.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -81,7 +78,7 @@ impl Closed {
     pub fn log(&self, connection: &Connection) {
         let info = &connection.info;
         match self {
-            Closed::ByRequest(_) | Closed::Frame(_) => {
+            Closed::ByRequest(_) => {
                 tracing::warn!(connection = info.id, client = %info.peer_address, listener = %info.listener, "connection closed: {self}");
             }
             Closed::Evicted | Closed::WithinFrame => {
@@ -241,7 +238,7 @@ impl ConnectionTask {
             return self.read_available().map(|()| true);
         }
         let leftover = mem::take(&mut self.leftover);
-        self.take_frames(&leftover)?;
+        self.take_frames(&leftover);
         Ok(true)
     }
 
@@ -260,17 +257,25 @@ impl ConnectionTask {
                     self.decoder.advance(direct);
                     read_ahead[..ahead].assume_init_ref()
                 };
-                self.take_frames(input)?;
+                self.take_frames(input);
             }
         }
         READ_AHEAD.set(Some(read_ahead));
         Ok(())
     }
 
-    fn take_frames(&mut self, mut input: &[u8]) -> Result<(), Closed> {
+    fn take_frames(&mut self, mut input: &[u8]) {
         loop {
-            match self.decoder.step(&mut input)? {
-                Step::NeedsInput => return Ok(()),
+            let step = match self.decoder.step(&mut input) {
+                Ok(step) => step,
+                Err(error) => {
+                    // It takes its turn: requests before it are answered.
+                    let (_, responder) = self.outbox.enter();
+                    return responder(Reply::Close(error.to_string()));
+                }
+            };
+            match step {
+                Step::NeedsInput => return,
                 Step::NeedsPermit(bytes) => match self.shared.budget.try_take(bytes) {
                     Some(permit) => self.decoder.admit(permit),
                     None => {
@@ -287,7 +292,6 @@ impl ConnectionTask {
             }
         }
         self.leftover = Bytes::copy_from_slice(input);
-        Ok(())
     }
 
     fn handle(&self, frame: Bytes, permit: FramePermit) {

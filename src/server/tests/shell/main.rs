@@ -1,0 +1,6 @@
+//! The shell around a service that tests describe, seen by clients on loopback.
+
+mod files;
+mod limits;
+mod order;
+mod support;
