@@ -2,5 +2,6 @@
 //! `Broker::handle` and `Broker::tick` and lends it a place to run what may block.
 
 mod connection;
+pub mod metadata_log;
 
 pub use connection::{ClientSoftware, Connection, ConnectionInfo, Reply, Responder};

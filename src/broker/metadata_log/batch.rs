@@ -54,12 +54,7 @@ pub(super) fn control_batch(frame: BatchFrame, records: &[ControlRecord]) -> Vec
 }
 
 fn settings(frame: BatchFrame, is_control: bool) -> BatchSettings {
-    BatchSettings {
-        base_offset: frame.base_offset,
-        partition_leader_epoch: frame.epoch.0,
-        is_control,
-        ..BatchSettings::default()
-    }
+    BatchSettings { base_offset: frame.base_offset, partition_leader_epoch: frame.epoch.0, is_control, ..BatchSettings::default() }
 }
 
 fn built(batch: Result<Vec<u8>, BuildError>) -> Vec<u8> {

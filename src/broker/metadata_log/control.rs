@@ -52,18 +52,10 @@ pub(super) fn decode(key: Option<&[u8]>, value: Option<&[u8]>) -> Result<Control
     let record_type = ControlRecordType::parse(key)?.ok_or(ControlRecordError::UnexpectedType(None))?;
     let value = Bytes::copy_from_slice(value.ok_or(ControlRecordError::NoValue)?);
     let record = match record_type {
-        ControlRecordType::LeaderChange => {
-            LeaderChangeMessage::from_bytes(value, MESSAGE_VERSION).map(ControlRecord::LeaderChange)
-        }
-        ControlRecordType::SnapshotHeader => {
-            SnapshotHeaderRecord::from_bytes(value, MESSAGE_VERSION).map(ControlRecord::SnapshotHeader)
-        }
-        ControlRecordType::SnapshotFooter => {
-            SnapshotFooterRecord::from_bytes(value, MESSAGE_VERSION).map(ControlRecord::SnapshotFooter)
-        }
-        ControlRecordType::KRaftVersion => {
-            KRaftVersionRecord::from_bytes(value, MESSAGE_VERSION).map(ControlRecord::KRaftVersion)
-        }
+        ControlRecordType::LeaderChange => LeaderChangeMessage::from_bytes(value, MESSAGE_VERSION).map(ControlRecord::LeaderChange),
+        ControlRecordType::SnapshotHeader => SnapshotHeaderRecord::from_bytes(value, MESSAGE_VERSION).map(ControlRecord::SnapshotHeader),
+        ControlRecordType::SnapshotFooter => SnapshotFooterRecord::from_bytes(value, MESSAGE_VERSION).map(ControlRecord::SnapshotFooter),
+        ControlRecordType::KRaftVersion => KRaftVersionRecord::from_bytes(value, MESSAGE_VERSION).map(ControlRecord::KRaftVersion),
         ControlRecordType::KRaftVoters => VotersRecord::from_bytes(value, MESSAGE_VERSION).map(ControlRecord::Voters),
         ControlRecordType::Abort | ControlRecordType::Commit => {
             return Err(ControlRecordError::UnexpectedType(Some(record_type)));

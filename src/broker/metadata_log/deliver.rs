@@ -64,12 +64,7 @@ impl MetadataLog {
         Ok(id.offset)
     }
 
-    fn deliver_from_log(
-        &mut self,
-        offset: i64,
-        high_watermark: i64,
-        listener: &mut dyn MetadataListener,
-    ) -> Result<i64, MetadataLogError> {
+    fn deliver_from_log(&mut self, offset: i64, high_watermark: i64, listener: &mut dyn MetadataListener) -> Result<i64, MetadataLogError> {
         let mut next_offset = offset;
         for batch in self.files.read_batches(offset, high_watermark)? {
             next_offset = batch.last_offset + 1;

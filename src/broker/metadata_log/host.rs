@@ -136,9 +136,7 @@ impl MetadataLog {
     /// Whether enough has been committed since the last snapshot to make another one.
     pub fn wants_snapshot(&self, now_ms: i64) -> bool {
         let interval_ms = self.options.max_snapshot_interval_ms;
-        let is_old = interval_ms > 0
-            && self.progress.uncompacted_bytes > 0
-            && now_ms - self.progress.last_snapshot_ms >= interval_ms;
+        let is_old = interval_ms > 0 && self.progress.uncompacted_bytes > 0 && now_ms - self.progress.last_snapshot_ms >= interval_ms;
         is_old || self.progress.uncompacted_bytes >= self.options.max_record_bytes_between_snapshots
     }
 
@@ -161,10 +159,7 @@ impl MetadataLog {
             return Ok(());
         }
         let history = self.core.history();
-        let quorum = SnapshotQuorum {
-            kraft_version: history.kraft_version_at(offset - 1),
-            voters: history.voters_at(offset - 1).cloned(),
-        };
+        let quorum = SnapshotQuorum { kraft_version: history.kraft_version_at(offset - 1), voters: history.voters_at(offset - 1).cloned() };
         let size = write_snapshot(self.files.disk.as_ref(), &self.files.directory, snapshot, &quorum, now_ms)?;
         self.progress.uncompacted_bytes = 0;
         self.progress.last_snapshot_ms = now_ms;
@@ -177,8 +172,8 @@ impl MetadataLog {
     }
 
     /// Makes everything durable and closes the files. Nothing may follow.
-    pub fn close(&mut self) -> Result<(), MetadataLogError> {
-        Ok(self.files.log.close()?)
+    pub fn close(&mut self, now_ms: i64) -> Result<(), MetadataLogError> {
+        Ok(self.files.log.close(now_ms)?)
     }
 }
 

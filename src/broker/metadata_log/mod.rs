@@ -28,3 +28,6 @@ pub use snapshot_writer::{Snapshot, write_snapshot};
 
 /// The directory of the metadata log within `metadata.log.dir`.
 pub const METADATA_PARTITION_DIR: &str = "__cluster_metadata-0";
+
+#[cfg(test)]
+mod tests;

@@ -40,12 +40,7 @@ impl MetadataLog {
         }
     }
 
-    fn perform(
-        &mut self,
-        now_ms: i64,
-        action: Action,
-        listener: &mut dyn MetadataListener,
-    ) -> Result<Option<Event>, MetadataLogError> {
+    fn perform(&mut self, now_ms: i64, action: Action, listener: &mut dyn MetadataListener) -> Result<Option<Event>, MetadataLogError> {
         match action {
             Action::PersistElectionState(election) => {
                 let written = write_quorum_state(self.files.disk.as_ref(), &self.files.directory, &election);

@@ -59,12 +59,7 @@ impl MetadataLog {
     }
 
     /// Lets the log begin at a snapshot. Answers whether anything was deleted.
-    fn delete_before(
-        &mut self,
-        now_ms: i64,
-        id: OffsetAndEpoch,
-        listener: &mut dyn MetadataListener,
-    ) -> Result<bool, MetadataLogError> {
+    fn delete_before(&mut self, now_ms: i64, id: OffsetAndEpoch, listener: &mut dyn MetadataListener) -> Result<bool, MetadataLogError> {
         if id.offset <= self.files.log.log_start_offset() {
             return Ok(false);
         }

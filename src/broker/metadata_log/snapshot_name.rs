@@ -62,10 +62,7 @@ mod tests {
         assert_eq!(snapshot_file_name(id), "00000000000000000042-0000000007.checkpoint");
         assert_eq!(SnapshotName::parse(&snapshot_file_name(id)), Some(SnapshotName::Whole(id)));
         assert_eq!(SnapshotName::parse(&partial_file_name(id)), Some(SnapshotName::Leftover));
-        assert_eq!(
-            SnapshotName::parse("00000000000000000042-0000000007-8713.checkpoint.part"),
-            Some(SnapshotName::Leftover)
-        );
+        assert_eq!(SnapshotName::parse("00000000000000000042-0000000007-8713.checkpoint.part"), Some(SnapshotName::Leftover));
         assert_eq!(SnapshotName::parse("00000000000000000042-0000000007.checkpoint.deleted"), Some(SnapshotName::Leftover));
         for other in ["00000000000000000000.log", "quorum-state", "bootstrap.checkpoint", "42-7.checkpoint"] {
             assert_eq!(SnapshotName::parse(other), None, "{other}");

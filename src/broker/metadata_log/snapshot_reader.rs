@@ -20,11 +20,7 @@ pub(super) struct SnapshotContent {
 }
 
 /// Reads the snapshot `id` in `directory` as a whole; `None` if it is not there.
-pub(super) fn read_snapshot(
-    disk: &dyn Disk,
-    directory: &Path,
-    id: OffsetAndEpoch,
-) -> Result<Option<SnapshotContent>, MetadataLogError> {
+pub(super) fn read_snapshot(disk: &dyn Disk, directory: &Path, id: OffsetAndEpoch) -> Result<Option<SnapshotContent>, MetadataLogError> {
     let path = directory.join(snapshot_file_name(id));
     match read_file(disk, &path) {
         Ok(Some(bytes)) => parse(&bytes, &path).map(Some),
