@@ -39,6 +39,11 @@ impl LogDirFailure {
         self.message.lock().clone()
     }
 
+    /// Makes all operations fail from now on, without anybody being to blame: their log was deleted.
+    pub(crate) fn retire(&self) {
+        *self.message.lock() = Some("the log was deleted".into());
+    }
+
     /// Takes the directory offline. The first reason stays.
     pub fn report(&self, error: &dyn std::error::Error) {
         let mut message = self.message.lock();

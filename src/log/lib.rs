@@ -10,10 +10,12 @@ mod checkpoint;
 mod config;
 mod control;
 mod directory_files;
+mod dirty_logs;
 mod errors;
 mod index;
 mod leader_epoch_cache;
 mod log;
+mod manager;
 mod paths;
 mod producer;
 mod segment;
@@ -26,10 +28,12 @@ pub use checkpoint::{
     OffsetCheckpoint, RECOVERY_POINT_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT,
 };
 pub use config::{CleanupPolicy, LogConfig};
+pub use dirty_logs::DirtyLogs;
 pub use errors::{LogDirFailure, StorageError};
 pub use index::AbortedTransaction;
 pub use log::{
     DeleteRecordsError, EpochEndOffset, FetchedRecords, FileSlice, FlushTask, ListedOffset, Log, LogOpen, ReadError, ReadRequest,
     SharedLog, flush_to, special_timestamp,
 };
+pub use manager::{CreateLogError, LogDirInfo, LogManager, LogManagerConfig, OpenError, PartitionSize, TopicConfigs};
 pub use producer::{ProducerState, ProducerStateConfig, SequenceError};

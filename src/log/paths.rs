@@ -89,17 +89,8 @@ fn parse_topic_partition(name: &str) -> Option<TopicPartition> {
 
 /// `<topic>-<n>.<32 hex digits>-delete`, the topic shortened so that the whole stays a valid file name.
 pub(crate) fn delete_dir_name(partition: &TopicPartition, rng: &mut dyn Rng) -> String {
-    suffixed_dir_name(partition, DELETE_DIR_SUFFIX, rng)
-}
-
-/// `<topic>-<n>.<32 hex digits>-stray`.
-pub(crate) fn stray_dir_name(partition: &TopicPartition, rng: &mut dyn Rng) -> String {
-    suffixed_dir_name(partition, STRAY_DIR_SUFFIX, rng)
-}
-
-fn suffixed_dir_name(partition: &TopicPartition, suffix: &str, rng: &mut dyn Rng) -> String {
     let unique = (u128::from(rng.next_u64()) << 64) | u128::from(rng.next_u64());
-    let end = format!("-{}.{unique:032x}{suffix}", partition.partition);
+    let end = format!("-{}.{unique:032x}{DELETE_DIR_SUFFIX}", partition.partition);
     let length = partition.topic.len().min(FILE_NAME_LENGTH_MAX - end.len());
     format!("{}{end}", &partition.topic[..length])
 }

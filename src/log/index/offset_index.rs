@@ -67,10 +67,6 @@ impl OffsetIndex {
         }
     }
 
-    pub(crate) fn entry_count(&self) -> u32 {
-        self.entries.len()
-    }
-
     /// Whether another entry would exceed `segment.index.bytes`.
     pub(crate) fn is_full(&self, max_bytes: u32) -> bool {
         self.entries.len() >= max_bytes / RawEntry::SIZE as u32
@@ -196,7 +192,7 @@ mod tests {
         }
         assert!(index.is_full(200 * 8 + 7) && !index.is_full(201 * 8));
         index.truncate_to(150).unwrap();
-        assert_eq!((index.entry_count(), index.last().unwrap().offset), (49, 149));
+        assert_eq!((index.entries.len(), index.last().unwrap().offset), (49, 149));
         index.append(160, 60).unwrap();
         index.write_tail().unwrap();
         assert_eq!(read_file(&disk, Path::new("/i")).unwrap().unwrap().len(), 50 * 8);

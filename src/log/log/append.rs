@@ -132,7 +132,7 @@ impl Log {
             position += size;
             self.leader_epochs.assign(EpochEntry { epoch: header.partition_leader_epoch, start_offset: header.base_offset });
         }
-        self.dirty = true;
+        self.mark_dirty();
         self.log_end_offset = last_offset + 1;
         self.apply_producers(producers)
     }

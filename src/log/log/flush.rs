@@ -41,7 +41,7 @@ impl FlushTask {
                 unless_gone(self.disk.open(path, OpenMode::Existing).and_then(|file| file.sync_data()))?;
             }
             if self.sync_dir {
-                self.disk.sync_dir(&self.dir)?;
+                unless_gone(self.disk.sync_dir(&self.dir))?;
             }
             Ok(())
         })

@@ -15,6 +15,7 @@ use crate::checkpoint::{
 };
 use crate::config::LogConfig;
 use crate::directory_files::{DirectoryFiles, SegmentFiles};
+use crate::dirty_logs::DirtyLogs;
 use crate::errors::{LogDirFailure, StorageError};
 use crate::leader_epoch_cache::LeaderEpochCache;
 use crate::producer::{ProducerStateConfig, ProducerStateManager};
@@ -39,6 +40,8 @@ pub struct LogOpen {
     pub producer: ProducerStateConfig,
     /// The health of the log directory.
     pub failure: Arc<LogDirFailure>,
+    /// Where the log puts itself down when it is written to.
+    pub dirty_logs: Arc<DirtyLogs>,
     /// Any number, different for each log: chooses the part of `segment.jitter.ms`.
     pub jitter_seed: u32,
 }
@@ -55,6 +58,7 @@ impl LogOpen {
             clean: false,
             producer: ProducerStateConfig::default(),
             failure: Arc::default(),
+            dirty_logs: Arc::default(),
             jitter_seed: 0,
         }
     }
@@ -100,7 +104,10 @@ impl Log {
             recent: RecentBatches::default(),
             removals: Vec::new(),
             jitter_seed: open.jitter_seed,
+            dirty_logs: open.dirty_logs.clone(),
             dirty: false,
+            settle_later: false,
+            changed_since_close: !open.clean,
             metadata_unsynced: false,
         })
     }
@@ -117,14 +124,19 @@ impl Log {
             }
             (Some(found), _) => self.topic_id = Some(found),
             (None, Some(wanted)) => {
-                let file = self.disk.open(&path, OpenMode::CreateEmpty)?;
-                file.write_all_at(&mut [IoSlice::new(format_partition_metadata(wanted).as_bytes())], 0)?;
-                self.topic_id = Some(wanted);
-                self.metadata_unsynced = true;
-                self.dirty = true;
+                self.write_topic_id(wanted)?;
             }
             (None, None) => {}
         }
+        Ok(())
+    }
+
+    pub(super) fn write_topic_id(&mut self, topic_id: Uuid) -> io::Result<()> {
+        let file = self.disk.open(&self.dir.join(PARTITION_METADATA), OpenMode::CreateEmpty)?;
+        file.write_all_at(&mut [IoSlice::new(format_partition_metadata(topic_id).as_bytes())], 0)?;
+        self.topic_id = Some(topic_id);
+        self.metadata_unsynced = true;
+        self.mark_dirty();
         Ok(())
     }
 
@@ -199,7 +211,7 @@ impl Log {
             self.segments.push(LogSegment::create(self.disk.as_ref(), &self.dir, base_offset, &self.config, times)?);
             self.log_end_offset = base_offset;
             self.recovery_point = self.recovery_point.min(base_offset);
-            self.dirty = true;
+            self.mark_dirty();
         }
         self.log_start_offset = open.log_start_offset.max(self.first_segment_base_offset());
         self.leader_epochs.truncate_from_end(self.log_end_offset);

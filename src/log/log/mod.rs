@@ -4,7 +4,6 @@
 //! of replication, or of the log directory beyond whether it has failed.
 
 mod append;
-mod close;
 mod flush;
 mod list_offsets;
 mod loader;
@@ -14,6 +13,7 @@ mod recent;
 mod retention;
 mod roll;
 mod truncate;
+mod upkeep;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,9 +27,11 @@ pub use list_offsets::{ListedOffset, special_timestamp};
 pub use loader::LogOpen;
 pub use read::{FetchedRecords, FileSlice, ReadError, ReadRequest};
 pub use truncate::DeleteRecordsError;
+pub(crate) use upkeep::Upkeep;
 
 use crate::checkpoint::EpochEntry;
 use crate::config::LogConfig;
+use crate::dirty_logs::DirtyLogs;
 use crate::errors::{LogDirFailure, StorageError};
 use crate::leader_epoch_cache::LeaderEpochCache;
 use crate::producer::{ProducerState, ProducerStateManager, SnapshotSource};
@@ -77,8 +79,12 @@ pub struct Log {
     removals: Vec<PendingRemoval>,
     /// Chosen by chance once per log: which part of `segment.jitter.ms` is taken off.
     jitter_seed: u32,
-    /// Something was written since the log was last looked at by [`Log::take_dirty`].
+    dirty_logs: Arc<DirtyLogs>,
+    /// The log is among `dirty_logs`, or was taken from there and not looked after since.
     dirty: bool,
+    /// At the next round of upkeep what is only in memory is written, unless the log is written to meanwhile.
+    settle_later: bool,
+    changed_since_close: bool,
     /// `partition.metadata` was written but is not durable.
     metadata_unsynced: bool,
 }
@@ -169,7 +175,7 @@ impl Log {
     /// Notes that this replica leads from an offset on; called when it becomes leader.
     pub fn assign_epoch_start_offset(&mut self, epoch: i32, start_offset: i64) {
         self.leader_epochs.assign(EpochEntry { epoch, start_offset });
-        self.dirty = true;
+        self.mark_dirty();
     }
 
     /// Where an epoch ended, for followers that truncate (KIP-101); `None` when this log cannot know.
@@ -187,11 +193,6 @@ impl Log {
     /// Forgets producers that have been idle for `producer.id.expiration.ms`.
     pub fn remove_expired_producers(&mut self, now_ms: i64) {
         self.producers.remove_expired(now_ms);
-    }
-
-    /// Whether something was written since this was last asked.
-    pub(crate) fn take_dirty(&mut self) -> bool {
-        std::mem::take(&mut self.dirty)
     }
 
     /// The base offset of the first segment: the log start offset is written to its checkpoint only when it is above.
@@ -224,7 +225,7 @@ impl Log {
     }
 }
 
-/// Where producer snapshots are; a macro-free way to borrow the two fields beside `producers`.
+/// Where producer snapshots are; takes the two fields alone, so that `producers` can be borrowed beside them.
 fn snapshot_source<'a>(disk: &'a Arc<dyn Disk>, dir: &'a Path) -> SnapshotSource<'a> {
     SnapshotSource { disk: disk.as_ref(), dir }
 }

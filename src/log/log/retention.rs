@@ -15,6 +15,12 @@ pub(super) struct PendingRemoval {
     files: Vec<PathBuf>,
 }
 
+impl PendingRemoval {
+    pub(super) fn is_due(&self, now_ms: i64) -> bool {
+        self.due_ms <= now_ms
+    }
+}
+
 impl Log {
     /// Deletes segments that the configuration no longer keeps; returns how many. Segments at or above the high watermark stay. When all
     /// of them go, a new empty one begins.
@@ -96,7 +102,7 @@ impl Log {
         self.leader_epochs.truncate_from_start(log_start_offset);
         self.producers.on_log_start_offset(log_start_offset);
         self.update_first_unstable_offset();
-        self.dirty = true;
+        self.mark_dirty();
     }
 
     /// Renames a segment's files, and its producer snapshot, and puts them down for removal.
@@ -109,18 +115,13 @@ impl Log {
             files.push(renamed);
         }
         self.removals.push(PendingRemoval { due_ms: now_ms.saturating_add(self.config.file_delete_delay_ms), files });
-        self.dirty = true;
+        self.mark_dirty();
         Ok(())
     }
 
-    /// When files are due for removal next.
-    pub(crate) fn removal_deadline_ms(&self) -> Option<i64> {
-        self.removals.iter().map(|removal| removal.due_ms).min()
-    }
-
     /// Removes files whose delay is over.
-    pub(crate) fn remove_due_files(&mut self, now_ms: i64) -> Result<(), StorageError> {
-        let (due, later) = std::mem::take(&mut self.removals).into_iter().partition(|removal| removal.due_ms <= now_ms);
+    pub(super) fn remove_due_files(&mut self, now_ms: i64) -> Result<(), StorageError> {
+        let (due, later) = std::mem::take(&mut self.removals).into_iter().partition(|removal| removal.is_due(now_ms));
         self.removals = later;
         let due: Vec<PendingRemoval> = due;
         self.guard("remove deleted files", || {

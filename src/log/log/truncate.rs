@@ -70,7 +70,7 @@ impl Log {
     fn truncate_end(&mut self, offset: i64, now_ms: i64) -> io::Result<()> {
         self.truncations += 1;
         self.recent.clear();
-        self.dirty = true;
+        self.mark_dirty();
         let kept = self.segments.partition_point(|segment| segment.base_offset() <= offset);
         let removed: Vec<LogSegment> = self.segments.drain(kept..).collect();
         for segment in &removed {
@@ -92,7 +92,7 @@ impl Log {
         self.guard_mut("truncate", |log| {
             log.truncations += 1;
             log.recent.clear();
-            log.dirty = true;
+            log.mark_dirty();
             let removed = std::mem::take(&mut log.segments);
             for segment in &removed {
                 log.delete_segment_files(segment, now_ms)?;

@@ -108,7 +108,9 @@ mod tests {
     #[test]
     fn goes_both_ways() {
         let entry = producer();
-        let idle = ProducerEntry { producer_epoch: 1, last_timestamp: 5, ..ProducerEntry::unknown() };
+        let mut idle = ProducerEntry::unknown();
+        idle.producer_epoch = 1;
+        idle.last_timestamp = 5;
         let bytes = encode([(7, &entry), (8, &idle)].into_iter());
         assert_eq!(bytes.len(), 10 + 2 * 46);
         assert_eq!(bytes[..2], [0, 1]);

@@ -84,15 +84,4 @@ impl LogSegment {
     pub(crate) fn indexes_are_sane(&self) -> io::Result<bool> {
         Ok(self.offset_index.is_sane(self.size)? && self.time_index.is_sane()? && self.transaction_index.is_sane(self.base_offset)?)
     }
-
-    /// Makes the segment end before the position of its first byte: it holds nothing that could be trusted.
-    pub(crate) fn clear(&mut self) -> io::Result<()> {
-        self.offset_index.clear()?;
-        self.time_index.clear()?;
-        self.transaction_index.clear()?;
-        self.max_timestamp.set(Some(TimestampOffset { timestamp: -1, offset: self.base_offset }));
-        self.first_timestamp.set(None);
-        self.size = 0;
-        self.file.set_len(0)
-    }
 }
