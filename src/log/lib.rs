@@ -32,8 +32,8 @@ pub use dirty_logs::DirtyLogs;
 pub use errors::{LogDirFailure, StorageError};
 pub use index::AbortedTransaction;
 pub use log::{
-    DeleteRecordsError, EpochEndOffset, FetchedRecords, FileSlice, FlushTask, ListedOffset, Log, LogOpen, ReadError, ReadRequest,
-    SharedLog, flush_to, special_timestamp,
+    DeleteRecordsError, EpochEndOffset, FetchedRecords, FileSlice, FlushTask, Log, LogOpen, ReadError, ReadRequest, SharedLog,
+    TimestampedOffset, flush_to, special_timestamp,
 };
 pub use manager::{CreateLogError, LogDirInfo, LogManager, LogManagerConfig, OpenError, PartitionSize, TopicConfigs};
 pub use producer::{ProducerState, ProducerStateConfig, SequenceError};

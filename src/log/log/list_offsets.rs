@@ -27,7 +27,7 @@ pub mod special_timestamp {
 
 /// An offset and what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ListedOffset {
+pub struct TimestampedOffset {
     /// The record's timestamp; -1 where a place is meant rather than a record.
     pub timestamp: i64,
     /// The offset; -1 for none.
@@ -40,8 +40,8 @@ impl Log {
     /// The first offset whose record is not earlier than a timestamp, or what a negative timestamp asks for. `None` when no record is
     /// that late. [`special_timestamp::LATEST`] gives the log end offset: who asks for a consumer bounds it by the high watermark or
     /// the last stable offset.
-    pub fn fetch_offset_by_timestamp(&self, timestamp: i64) -> Result<Option<ListedOffset>, StorageError> {
-        let place = |offset, leader_epoch| Ok(Some(ListedOffset { timestamp: -1, offset, leader_epoch }));
+    pub fn fetch_offset_by_timestamp(&self, timestamp: i64) -> Result<Option<TimestampedOffset>, StorageError> {
+        let place = |offset, leader_epoch| Ok(Some(TimestampedOffset { timestamp: -1, offset, leader_epoch }));
         match timestamp {
             special_timestamp::LATEST => place(self.log_end_offset, self.latest_epoch()),
             special_timestamp::EARLIEST | special_timestamp::EARLIEST_LOCAL => {
@@ -54,7 +54,7 @@ impl Log {
         }
     }
 
-    fn max_timestamp_offset(&self) -> io::Result<Option<ListedOffset>> {
+    fn max_timestamp_offset(&self) -> io::Result<Option<TimestampedOffset>> {
         let mut latest: Option<(&LogSegment, i64)> = None;
         for segment in &self.segments {
             let timestamp = segment.max_timestamp()?.timestamp;
@@ -67,7 +67,7 @@ impl Log {
         find_record(&mut reader, &batch, |record| record.timestamp == timestamp)
     }
 
-    fn search_timestamp(&self, timestamp: i64) -> io::Result<Option<ListedOffset>> {
+    fn search_timestamp(&self, timestamp: i64) -> io::Result<Option<TimestampedOffset>> {
         for segment in &self.segments {
             // The first segment that is late enough decides, even if what is late in it lies before the log start.
             if segment.largest_timestamp()? >= timestamp {
@@ -83,7 +83,7 @@ impl Log {
     }
 }
 
-fn search_segment(segment: &LogSegment, timestamp: i64, log_start_offset: i64) -> io::Result<Option<ListedOffset>> {
+fn search_segment(segment: &LogSegment, timestamp: i64, log_start_offset: i64) -> io::Result<Option<TimestampedOffset>> {
     let mut reader = segment.batches_from_timestamp(timestamp, log_start_offset)?;
     while let Some(batch) = reader.next()? {
         if batch.header.max_timestamp < timestamp {
@@ -98,12 +98,12 @@ fn search_segment(segment: &LogSegment, timestamp: i64, log_start_offset: i64) -
 }
 
 /// The first record of a batch that is looked for.
-fn find_record(reader: &mut BatchReader, batch: &FileBatch, wanted: impl Fn(&Record<'_>) -> bool) -> io::Result<Option<ListedOffset>> {
+fn find_record(reader: &mut BatchReader, batch: &FileBatch, wanted: impl Fn(&Record<'_>) -> bool) -> io::Result<Option<TimestampedOffset>> {
     let header = batch.header;
     let leader_epoch = (header.partition_leader_epoch >= 0).then_some(header.partition_leader_epoch);
     if header.magic < CURRENT_MAGIC {
         // Messages of before format v2 are not looked into: theirs is the time and offset of the whole.
-        return Ok(Some(ListedOffset { timestamp: header.max_timestamp, offset: header.last_offset(), leader_epoch }));
+        return Ok(Some(TimestampedOffset { timestamp: header.max_timestamp, offset: header.last_offset(), leader_epoch }));
     }
     let bytes = reader.bytes_of(batch)?;
     let batch = Batch { position: 0, header, bytes };
@@ -112,7 +112,7 @@ fn find_record(reader: &mut BatchReader, batch: &FileBatch, wanted: impl Fn(&Rec
     let mut records = RecordReader::new(&batch, &mut buffers).map_err(corrupt)?;
     while let Some(record) = records.next_record().map_err(corrupt)? {
         if wanted(&record) {
-            return Ok(Some(ListedOffset { timestamp: record.timestamp, offset: record.offset, leader_epoch }));
+            return Ok(Some(TimestampedOffset { timestamp: record.timestamp, offset: record.offset, leader_epoch }));
         }
     }
     Ok(None)

@@ -23,7 +23,7 @@ use ottla_model::{TopicPartition, Uuid};
 use parking_lot::{Condvar, Mutex};
 
 pub use flush::{FlushTask, flush_to};
-pub use list_offsets::{ListedOffset, special_timestamp};
+pub use list_offsets::{TimestampedOffset, special_timestamp};
 pub use loader::LogOpen;
 pub use read::{FetchedRecords, FileSlice, ReadError, ReadRequest};
 pub use truncate::DeleteRecordsError;
