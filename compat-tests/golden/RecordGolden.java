@@ -584,7 +584,7 @@ public final class RecordGolden {
             MemoryRecords records = MemoryRecords.readableRecords(ByteBuffer.wrap(input.clone()));
             if (origin == AppendOrigin.CLIENT)
                 ProduceRequest.validateRecords(version, records);
-            log.appendAsLeader(records, LEADER_EPOCH, origin, RequestLocal.noCaching(), VerificationGuard.SENTINEL, TransactionVersion.TV_UNKNOWN);
+            log.appendAsLeader(records, LEADER_EPOCH, origin, RequestLocal.noCaching(), VerificationGuard.SENTINEL, TransactionVersion.TV_1.featureLevel());
             log.flush(false);
             byte[] stored = Files.readAllBytes(new File(log.dir(), "00000000000000000000.log").toPath());
             return Arrays.copyOfRange(stored, (int) start, stored.length);

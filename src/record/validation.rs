@@ -50,7 +50,7 @@ impl<'a> ValidatedBatch<'a> {
         &self.records
     }
 
-    /// Whether the records had to be written anew, with another codec or other offset deltas.
+    /// Whether the records had to be written anew, with another codec.
     pub const fn is_rewritten(&self) -> bool {
         matches!(self.records, Cow::Owned(_))
     }
@@ -95,16 +95,17 @@ pub fn validate<'a>(
     let target = config.compression.unwrap_or(Compression::with_default_level(source));
     // Control records are not compressed unless they came so.
     let keeps_codec = source == target.codec() || source == CompressionType::None && header.is_control();
-    if keeps_codec {
-        let mut rules = RecordRules::new(header, config, context.now_ms);
-        let offsets = walk::walk(batch, &mut rules, buffers)?;
-        rules.finish()?;
-        // Without compression Kafka does not look at the records' own offsets.
-        if offsets == Offsets::Consecutive || source == CompressionType::None {
-            return Ok(keep(batch, config, context, rules.max_timestamp()));
-        }
+    if !keeps_codec {
+        return rewrite(batch, target, config, context, buffers);
     }
-    rewrite(batch, target, config, context, buffers)
+    let mut rules = RecordRules::new(header, config, context.now_ms);
+    let offsets = walk::walk(batch, &mut rules, buffers)?;
+    rules.finish()?;
+    // Without compression Kafka does not look at the records' own offsets.
+    if offsets == Offsets::Irregular && source != CompressionType::None {
+        return Err(ValidationError::IrregularOffsets);
+    }
+    Ok(keep(batch, config, context, rules.max_timestamp()))
 }
 
 fn check_size(size: usize, config: &ValidationConfig) -> Result<(), ValidationError> {

@@ -98,6 +98,9 @@ pub enum ValidationError {
         /// What its batch says.
         base_sequence: i32,
     },
+    /// The offset deltas of the records of a compressed batch are not 0, 1, 2 ... Kafka fails to write such a batch anew.
+    #[error("the records' offset deltas are not consecutive")]
+    IrregularOffsets,
     /// The records cannot be read.
     #[error(transparent)]
     Records(#[from] RecordsError),
@@ -126,7 +129,9 @@ impl ValidationError {
             | ValidationError::NegativeSequence { .. } => ErrorCode::InvalidRecord,
             ValidationError::TooLarge { .. } => ErrorCode::MessageTooLarge,
             ValidationError::Crc(_) => ErrorCode::CorruptMessage,
-            ValidationError::UnknownCompressionType(_) | ValidationError::Rewrite(_) => ErrorCode::UnknownServerError,
+            ValidationError::UnknownCompressionType(_) | ValidationError::IrregularOffsets | ValidationError::Rewrite(_) => {
+                ErrorCode::UnknownServerError
+            }
             ValidationError::Records(error) => records_code(error),
             ValidationError::Rejected { rejections, .. } => rejections_code(rejections),
         }
