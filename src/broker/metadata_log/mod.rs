@@ -24,7 +24,7 @@ pub use listener::{CommittedBatch, LoadedSnapshot, MetadataListener};
 pub use options::{BATCH_BYTES_MAX, MetadataLogOptions};
 pub use quorum_state::{QUORUM_STATE_FILE, QuorumStateError};
 pub use snapshot_name::{SnapshotName, snapshot_file_name};
-pub use snapshot_writer::{Snapshot, write_snapshot};
+pub use snapshot_writer::{Snapshot, SnapshotQuorum, write_snapshot};
 
 /// The directory of the metadata log within `metadata.log.dir`.
 pub const METADATA_PARTITION_DIR: &str = "__cluster_metadata-0";
