@@ -127,7 +127,9 @@ impl fmt::Display for GroupEvent {
                 write!(f, "the metadata of group {group_id} was not written: {}", error.name())
             }
             GroupEvent::GroupsDeleted { group_ids } => write!(f, "groups deleted: {}", group_ids.join(", ")),
-            GroupEvent::TombstonesWritten { count } => write!(f, "{count} tombstones written for expired offsets and groups"),
+            GroupEvent::TombstonesWritten { count } => {
+                write!(f, "{count} tombstones written for offsets and groups that are no longer wanted")
+            }
             GroupEvent::Loaded { groups, members } => write!(f, "{groups} groups with {members} members loaded"),
         }
     }

@@ -45,10 +45,15 @@ impl GroupCoordinatorShard {
             GroupRequest::TxnOffsetCommit(request) => Some(self.commit_transactional_offsets(context, &request, &mut effects)),
             GroupRequest::OffsetFetch { group, require_stable } => Some(Response::OffsetFetch(self.fetch(&group, require_stable))),
             GroupRequest::OffsetDelete(request) => Some(Response::OffsetDelete(self.delete_offsets_of(&request, &mut effects))),
+            // These show what is, not what is safe, so no write holds them up.
             GroupRequest::DescribeGroups(group_ids) => {
-                Some(Response::DescribeGroups(self.describe_groups(&group_ids, context.api_version)))
+                let groups = self.describe_groups(&group_ids, context.api_version);
+                return GroupCoordinatorShard::immediate(context.token, context.api_version, Response::DescribeGroups(groups));
             }
-            GroupRequest::ListGroups(request) => Some(Response::ListGroups(Ok(self.list_groups(&request)))),
+            GroupRequest::ListGroups(request) => {
+                let groups = self.list_groups(&request);
+                return GroupCoordinatorShard::immediate(context.token, context.api_version, Response::ListGroups(Ok(groups)));
+            }
             GroupRequest::DeleteGroups(group_ids) => Some(Response::DeleteGroups(self.delete_groups(group_ids, &mut effects))),
         };
         let reply = response.map(|response| Reply { token: context.token, api_version: context.api_version, response });

@@ -45,3 +45,6 @@ pub use replay::{RecordOrigin, ReplayError, Replayed};
 pub use request::GroupRequest;
 pub use shard::GroupCoordinatorShard;
 pub use write_errors::append_error_to_response_error;
+
+#[cfg(test)]
+mod tests;

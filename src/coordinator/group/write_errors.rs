@@ -53,14 +53,8 @@ fn failed_response(response: Response, append_error: ErrorCode, api_version: i16
             Response::TxnOffsetCommit(response)
         }
         Response::OffsetFetch(group) => Response::OffsetFetch(failed_fetch(group, append_error, api_version)),
-        Response::DescribeGroups(mut groups) => {
-            groups.iter_mut().for_each(|group| {
-                let group_id = std::mem::take(&mut group.group_id);
-                *group = ottla_protocol::messages::describe_groups_response::DescribedGroup { group_id, error_code, ..Default::default() };
-            });
-            Response::DescribeGroups(groups)
-        }
-        Response::ListGroups(_) => Response::ListGroups(Err(error)),
+        // Never wait for a write.
+        response @ (Response::DescribeGroups(_) | Response::ListGroups(_)) => response,
         Response::DeleteGroups(mut groups) => {
             groups.iter_mut().for_each(|group| group.error_code = error_code);
             Response::DeleteGroups(groups)

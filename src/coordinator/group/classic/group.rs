@@ -39,7 +39,7 @@ pub(in crate::group) struct ClassicGroup {
     /// Whether somebody joined during the current stretch of the initial rebalance delay.
     pub new_member_added: bool,
     /// How many members support each protocol.
-    pub(super) protocol_support: BTreeMap<String, usize>,
+    pub(in crate::group) protocol_support: BTreeMap<String, usize>,
     /// How many members have a join parked.
     pub(super) parked_joins: usize,
 }

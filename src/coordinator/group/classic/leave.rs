@@ -1,5 +1,7 @@
 //! LeaveGroup: members go, or are removed by an administrator (`classicGroupLeave` of `GroupMetadataManager`; KIP-345, KIP-800).
 
+use std::sync::Arc;
+
 use ottla_model::ErrorCode;
 use ottla_protocol::messages::leave_group_request::{LeaveGroupRequest, MemberIdentity};
 use ottla_protocol::messages::leave_group_response::{LeaveGroupResponse, MemberResponse};
@@ -42,13 +44,10 @@ impl ClassicOperation<'_> {
     /// Handles the leaving of these members.
     pub fn leave(&mut self, members: &[MemberIdentity]) -> Vec<MemberResponse> {
         let mut answers = Vec::with_capacity(members.len());
-        let mut left = Vec::new();
+        let mut left: Vec<Arc<str>> = Vec::new();
         for member in members {
             let result = self.leave_one(member);
-            if result.is_ok() {
-                left.push(member.member_id.as_str());
-            }
-            answers.push(member_answer(member, result));
+            answers.push(member_answer(member, result.map(|member_id| left.push(member_id))));
         }
         if !left.is_empty() {
             match self.group.state {
@@ -62,9 +61,9 @@ impl ClassicOperation<'_> {
         answers
     }
 
-    fn leave_one(&mut self, member: &MemberIdentity) -> Result<(), ErrorCode> {
+    fn leave_one(&mut self, member: &MemberIdentity) -> Result<Arc<str>, ErrorCode> {
         let group_instance_id = member.group_instance_id.as_deref();
-        let member_id = if member.member_id.is_empty() {
+        let member_id: Arc<str> = if member.member_id.is_empty() {
             // An administrator removes a static member by its instance id alone.
             let member_id = group_instance_id.and_then(|group_instance_id| self.group.static_members.get(group_instance_id));
             member_id.ok_or(ErrorCode::UnknownMemberId)?.clone()
@@ -76,7 +75,7 @@ impl ClassicOperation<'_> {
         };
         self.remove_member(&member_id);
         let reason = member.reason.as_deref().unwrap_or("not provided");
-        self.note_removed(vec![member_id], format!("it asked to leave; client reason: {reason}"));
-        Ok(())
+        self.note_removed(vec![member_id.clone()], format!("it asked to leave; client reason: {reason}"));
+        Ok(member_id)
     }
 }

@@ -49,7 +49,7 @@ impl GroupCoordinatorShard {
             is_transactional: false,
         };
         let knows_missing_groups = context.api_version >= FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND;
-        self.validate_commit(&request.group_id, committer, context.now_ms, knows_missing_groups)?;
+        self.validate_commit(&request.group_id, committer, knows_missing_groups)?;
         self.keep_session(&request.group_id, &request.member_id, context.now_ms, effects);
         let expire_timestamp_ms = match request.retention_time_ms {
             -1 => -1,
@@ -91,7 +91,7 @@ impl GroupCoordinatorShard {
             is_transactional: true,
         };
         let knows_missing_groups = context.api_version >= FIRST_TXN_VERSION_WITH_GROUP_ID_NOT_FOUND;
-        self.validate_commit(&request.group_id, committer, context.now_ms, knows_missing_groups)?;
+        self.validate_commit(&request.group_id, committer, knows_missing_groups)?;
         let mut records = Vec::new();
         let topics = request.topics.iter().map(|topic| {
             let partitions = topic.partitions.iter().map(|partition| {
@@ -122,21 +122,12 @@ impl GroupCoordinatorShard {
         Ok(response)
     }
 
-    /// Whether the group takes the commit. A commit of nobody in particular makes the group that it names: the simple group.
-    fn validate_commit(
-        &mut self,
-        group_id: &str,
-        committer: Committer<'_>,
-        now_ms: i64,
-        knows_missing_groups: bool,
-    ) -> Result<(), ErrorCode> {
+    /// Whether the group takes the commit. One of nobody in particular may name a group that does not exist: its record makes the group.
+    fn validate_commit(&self, group_id: &str, committer: Committer<'_>, knows_missing_groups: bool) -> Result<(), ErrorCode> {
         match self.groups.get(group_id) {
             Some(Group::Classic(group)) => group.validate_offset_commit(committer),
             Some(Group::NotServed(_)) => Err(ErrorCode::UnknownMemberId),
-            None if committer.generation_id < 0 => {
-                self.groups.ensure(group_id, now_ms);
-                Ok(())
-            }
+            None if committer.generation_id < 0 => Ok(()),
             None if knows_missing_groups => Err(ErrorCode::GroupIdNotFound),
             None => Err(ErrorCode::IllegalGeneration),
         }
@@ -162,13 +153,15 @@ impl GroupCoordinatorShard {
             partition: commit.partition,
             ..OffsetCommitKey::default()
         };
+        // The version with an expiry has neither; what is not written must not be part of the state until the next load.
+        let (leader_epoch, topic_id) = if expire_timestamp_ms == -1 { (commit.leader_epoch, commit.topic_id) } else { (-1, Uuid::ZERO) };
         let value = OffsetCommitValue {
             offset: commit.offset,
-            leader_epoch: commit.leader_epoch,
+            leader_epoch,
             metadata: metadata.to_owned(),
             commit_timestamp: now_ms,
             expire_timestamp: expire_timestamp_ms,
-            topic_id: commit.topic_id,
+            topic_id,
             ..OffsetCommitValue::default()
         };
         records.push(GroupRecord::OffsetCommit { key, value: Some(value) });
