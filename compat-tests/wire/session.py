@@ -23,6 +23,7 @@ class Connection:
         self.socket = socket.create_connection((wire.broker.host, wire.broker.port), timeout=CALL_TIMEOUT_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.closed = False
+        self.outcome = None
 
     def send(self, api, version, request=None):
         """Sends a request and returns what receive() wants."""
@@ -75,6 +76,7 @@ class Connection:
                 outcome["bytesLeft"] = decoded["left"]
             if decoded["correlationId"] != correlation_id:
                 outcome["correlationId"] = f"{decoded['correlationId']} instead of {correlation_id}"
+        self.outcome = outcome
         if record:
             self.wire.note(f"{api} v{version}", outcome)
         return response

@@ -277,6 +277,13 @@ def duplicates_after_restart(wire):
         produce(wire, 12, topic, batch(1, producerId=producer, producerEpoch=0, baseSequence=sequence))
 
 
+@AREA.case("min.insync.replicas above the replicas")
+def min_insync_replicas(wire):
+    topic = wire.topic(configs={"min.insync.replicas": "2"})
+    for acks in (-1, 1):
+        produce(wire, 12, topic, batch(), acks=acks)
+
+
 @AREA.case("two producers in one request")
 def mixed_producers(wire):
     topic = wire.topic()
