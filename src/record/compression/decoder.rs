@@ -136,3 +136,45 @@ impl Drop for DecompressedStream<'_> {
         self.buffers.reset();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compression::window::CHUNK;
+    use crate::compression::{Compression, Encoder};
+
+    const LENGTH: usize = 4 * 1024 * 1024;
+
+    fn compressed(codec: CompressionType) -> Vec<u8> {
+        let mut encoder = Encoder::new(Compression::with_default_level(codec), Vec::new()).expect("an encoder");
+        encoder.append(|out| out.resize(LENGTH, b'z')).expect("compressed");
+        encoder.finish().expect("compressed")
+    }
+
+    #[test]
+    fn a_large_record_is_passed_over_in_little_memory() {
+        for codec in [CompressionType::Gzip, CompressionType::Snappy, CompressionType::Lz4, CompressionType::Zstd] {
+            let bytes = compressed(codec);
+            let mut buffers = DecompressionBuffers::default();
+            let mut stream = DecompressedStream::new(codec, &bytes, &mut buffers).expect("a codec");
+            assert_eq!(stream.skip(LENGTH - 1), Ok(true));
+            assert_eq!(stream.fill(2), Ok(1));
+            assert_eq!(stream.take(1), b"z");
+            assert_eq!(stream.skip(1), Ok(false));
+            assert!(stream.buffers.window.capacity() <= 2 * CHUNK, "{codec:?}");
+        }
+    }
+
+    #[test]
+    fn a_large_zstd_window_is_given_back() {
+        let mut encoder = Encoder::new(Compression::Zstd { level: 22 }, Vec::new()).expect("an encoder");
+        encoder.append(|out| out.resize(LENGTH, b'z')).expect("compressed");
+        let bytes = encoder.finish().expect("compressed");
+        let mut buffers = DecompressionBuffers::default();
+        let mut stream = DecompressedStream::new(CompressionType::Zstd, &bytes, &mut buffers).expect("a codec");
+        assert_eq!(stream.skip(LENGTH), Ok(true));
+        assert!(stream.buffers.zstd.as_ref().is_some_and(|context| context.sizeof() > ZSTD_CONTEXT_KEPT_MAX));
+        drop(stream);
+        assert!(buffers.zstd.is_none());
+    }
+}
