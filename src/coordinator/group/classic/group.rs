@@ -133,6 +133,10 @@ impl ClassicGroup {
         if self.is_leader(&old_member_id) {
             self.leader_id = Some(new_member_id.clone());
         }
+        // Kafka goes on waiting for the old id to sync, which then ends in a rebalance that nobody needs.
+        if self.pending_sync_members.remove(&old_member_id) {
+            self.pending_sync_members.insert(new_member_id.clone());
+        }
         self.static_members.insert(group_instance_id.to_owned(), new_member_id.clone());
         self.members.insert(new_member_id, member);
         Some((parked_join, parked_sync))

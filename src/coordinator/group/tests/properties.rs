@@ -452,7 +452,7 @@ fn assert_log_holds(shard: &GroupCoordinatorShard, replayed: &GroupCoordinatorSh
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_log_holds_the_state(steps in proptest::collection::vec(sound_step(), 1..120)) {
