@@ -435,6 +435,9 @@ public final class RecordGolden {
                 damaged = stream.toByteArray();
                 damaged[damaged.length - 1] ^= 1;
                 check(name + "-last-byte", payload("lz4", 2, damaged));
+                damaged = stream.toByteArray();
+                damaged[size < 0 ? 13 : 21] ^= 2;
+                check(name + "-data", payload("lz4", 2, damaged));
             }
             byte[] dependent = compressed("lz4", records);
             dependent[4] &= ~0x20;

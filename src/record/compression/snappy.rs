@@ -135,3 +135,27 @@ impl SnappyEncoder {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_memory_is_given_for_an_impossible_claim() {
+        // Claims 200 MB.
+        let block = [0x80, 0x84, 0xaf, 0x5f, 0, 0, 0, 0];
+        let mut window = Window::new();
+        let budget = Budget { left: usize::MAX, max: usize::MAX };
+        assert!(SnappyDecoder::new(&block).advance(&mut window, budget).is_err());
+        assert_eq!(window.capacity(), 0);
+    }
+
+    #[test]
+    fn the_densest_block_is_within_the_ratio() {
+        let block = snap::raw::Encoder::new().compress_vec(&[7; 1 << 20]).expect("compressed");
+        let mut window = Window::new();
+        let budget = Budget { left: usize::MAX, max: usize::MAX };
+        assert_eq!(SnappyDecoder::new(&block).advance(&mut window, budget), Ok(true));
+        assert_eq!(window.unread().len(), 1 << 20);
+    }
+}
