@@ -1,3 +1,4 @@
 //! The commands of the binary besides `serve`: they work on directories and files, never on a running node.
 
 pub mod format;
+mod scram;

@@ -2,17 +2,22 @@
 //! directory gets its `meta.properties`; the one of the metadata log also gets the snapshot with which the first controller begins.
 //! Knows nothing of command lines.
 
+mod error;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use ottla_broker::metadata_log::{METADATA_PARTITION_DIR, MetadataLogError, Snapshot, SnapshotQuorum, write_snapshot};
+use ottla_broker::metadata_log::{METADATA_PARTITION_DIR, Snapshot, SnapshotQuorum, write_snapshot};
 use ottla_io::{Disk, EntryKind, Rng, random_uuid};
-use ottla_log::{MetaProperties, MetaPropertiesError};
-use ottla_metadata::feature::{FEATURES, Feature, FeatureLevelError, KRAFT_VERSION};
-use ottla_metadata::{BootstrapMetadata, MetadataRecord, MetadataVersion, UnknownMetadataVersion};
+use ottla_log::MetaProperties;
+use ottla_metadata::feature::{FEATURES, Feature, KRAFT_VERSION};
+use ottla_metadata::{BootstrapMetadata, MetadataRecord, MetadataVersion};
 use ottla_model::{BrokerId, Uuid};
 use ottla_raft::{Endpoint, Endpoints, OffsetAndEpoch, ReplicaKey, SupportedKRaftVersions, VoterNode, VoterSet};
+
+pub use error::FormatError;
 
 /// A node whose directories are to be formatted, as its configuration describes it.
 #[derive(Clone, Debug)]
@@ -122,123 +127,6 @@ impl DirectoryKind {
     }
 }
 
-/// Why nothing was formatted. The texts are for whoever called.
-#[derive(Debug, thiserror::Error)]
-pub enum FormatError {
-    /// A directory is formatted, and that was not to be ignored.
-    #[error(
-        "Log directory {} is already formatted. Use --ignore-formatted to ignore this directory and format the others.",
-        .0.display()
-    )]
-    AlreadyFormatted(PathBuf),
-    /// A directory is of another cluster.
-    #[error("Invalid cluster.id in: {}. Expected {expected}, but read {found}", .path.display())]
-    OtherCluster {
-        /// Its `meta.properties`.
-        path: PathBuf,
-        /// The cluster to format for.
-        expected: String,
-        /// The cluster that it is of.
-        found: String,
-    },
-    /// A directory is of another node.
-    #[error(
-        "Stored node id {found} doesn't match node.id {expected} in {}. If you moved your data, set node.id={found}; for a new node, use an \
-         empty directory.",
-        .path.display()
-    )]
-    OtherNode {
-        /// Its `meta.properties`.
-        path: PathBuf,
-        /// `node.id`
-        expected: BrokerId,
-        /// The node that it is of.
-        found: BrokerId,
-    },
-    /// The metadata directory has metadata, but no `meta.properties` says whose.
-    #[error("{} has files of a metadata log but no meta.properties: restore that file, or use an empty directory", .0.display())]
-    OrphanedMetadata(PathBuf),
-    /// Static voters and voters in the log at the same time.
-    #[error(
-        "You cannot specify controller.quorum.voters and format the node with --initial-controllers or --standalone. If you want to use \
-         dynamic quorum, please remove controller.quorum.voters and specify controller.quorum.bootstrap.servers instead."
-    )]
-    StaticVoters,
-    /// Nobody says who the first controllers are.
-    #[error(
-        "Because controller.quorum.voters is not set on this controller, you must specify one of the following: --standalone, \
-         --initial-controllers, or --no-initial-controllers."
-    )]
-    ControllersUnsaid,
-    /// A broker cannot be the only controller.
-    #[error("You can only use --standalone on a controller.")]
-    StandaloneBroker,
-    /// The controller listens nowhere.
-    #[error("No controller listeners found: controller.listener.names must name one of the listeners.")]
-    NoControllerListener,
-    /// `kraft.version` 0 with voters in the log.
-    #[error(
-        "Cannot set kraft.version to 0 if controller.quorum.voters is empty and one of the flags --standalone, --initial-controllers, or \
-         --no-initial-controllers is used. For dynamic controllers support, try removing the --feature flag for kraft.version."
-    )]
-    KRaftVersionTooLow,
-    /// Voters in the log with static voters.
-    #[error(
-        "Cannot set kraft.version to {0} unless controller.quorum.voters is empty and one of the flags --standalone, \
-         --initial-controllers, or --no-initial-controllers is used. For dynamic controllers support, try using one of --standalone, \
-         --initial-controllers, or --no-initial-controllers and removing controller.quorum.voters."
-    )]
-    KRaftVersionTooHigh(i16),
-    /// A feature that does not exist.
-    #[error("Unsupported feature: {name}. Supported features are: {}", supported_features())]
-    UnknownFeature {
-        /// Its name.
-        name: String,
-    },
-    /// A level that does not exist, or not at this metadata version.
-    #[error(transparent)]
-    FeatureLevel(#[from] FeatureLevelError),
-    /// A level that Ottla does not serve.
-    #[error("{name} cannot be set to {level}: this release serves the levels {supported}")]
-    UnservedLevel {
-        /// The feature's name.
-        name: String,
-        /// The level asked for.
-        level: i16,
-        /// What is served.
-        supported: String,
-    },
-    /// The metadata version does not exist.
-    #[error(transparent)]
-    MetadataVersion(#[from] UnknownMetadataVersion),
-    /// Two ways to say the metadata version.
-    #[error("Use --release-version instead of --feature metadata.version=X to avoid ambiguity.")]
-    TwoMetadataVersions,
-    /// Credentials in the metadata log came later than this metadata version.
-    #[error("SCRAM is only supported in metadata.version 3.5-IV2 or later.")]
-    ScramUnsupported,
-    /// A `meta.properties` cannot be read or written.
-    #[error(transparent)]
-    MetaProperties(#[from] MetaPropertiesError),
-    /// A directory cannot be read or made.
-    #[error("{}: {source}", .path.display())]
-    Io {
-        /// The directory.
-        path: PathBuf,
-        /// What the disk said.
-        source: io::Error,
-    },
-    /// The first snapshot cannot be written.
-    #[error(transparent)]
-    Snapshot(#[from] MetadataLogError),
-}
-
-fn supported_features() -> String {
-    let mut names: Vec<_> = FEATURES.iter().map(|feature| feature.name).collect();
-    names.sort_unstable();
-    names.join(", ")
-}
-
 /// Formats what of the node's directories is empty.
 pub fn format(node: &Node, request: &FormatRequest, disk: &dyn Disk, rng: &mut dyn Rng, now_ms: i64) -> Result<Formatted, FormatError> {
     let (metadata_version, levels) = effective_levels(node, request)?;
@@ -284,9 +172,11 @@ pub fn format_if_empty(node: &Node, disk: &dyn Disk, rng: &mut dyn Rng, now_ms: 
     if !has_empty {
         return Ok(None);
     }
-    let cluster_id = cluster_id.unwrap_or_else(|| random_uuid(rng).to_string());
-    let mut request = FormatRequest::standalone(cluster_id);
-    if node.has_static_voters {
+    if cluster_id.is_none() && !node.is_controller {
+        return Err(FormatError::UnknownCluster(node.metadata_directory.clone()));
+    }
+    let mut request = FormatRequest::standalone(cluster_id.unwrap_or_else(|| random_uuid(rng).to_string()));
+    if node.has_static_voters || !node.is_controller {
         request.controllers = InitialControllers::Unsaid;
     }
     format(node, &request, disk, rng, now_ms).map(Some)
