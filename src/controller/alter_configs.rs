@@ -27,8 +27,19 @@ pub(crate) enum ConfigOperation {
     Subtract(String),
 }
 
+impl ConfigOperation {
+    fn name(&self) -> &'static str {
+        match self {
+            ConfigOperation::Set(_) => "SET",
+            ConfigOperation::Delete => "DELETE",
+            ConfigOperation::Append(_) => "APPEND",
+            ConfigOperation::Subtract(_) => "SUBTRACT",
+        }
+    }
+}
+
 /// One key's new value; `None` removes it.
-type Change = (String, Option<String>);
+pub(crate) type Change = (String, Option<String>);
 
 /// The records of an incremental change of one resource. Whether the resource exists is the caller's question.
 pub(crate) fn incremental_records(
@@ -37,20 +48,34 @@ pub(crate) fn incremental_records(
     operations: &BTreeMap<String, ConfigOperation>,
 ) -> Result<Vec<MetadataRecord>, ApiError> {
     let current = state.configs(resource);
-    let mut changes = Vec::new();
+    let mut changes = incremental_changes(state, resource, operations)?;
+    changes.retain(|(key, new)| is_change(resource, current, key, new));
+    validate(state, resource, current, &changes)?;
+    Ok(records(state, resource, changes))
+}
+
+/// The value that each operation leads to.
+pub(crate) fn incremental_changes(
+    state: &ControllerState,
+    resource: &ConfigResource,
+    operations: &BTreeMap<String, ConfigOperation>,
+) -> Result<Vec<Change>, ApiError> {
+    let mut changes = Vec::with_capacity(operations.len());
     for (key, operation) in operations {
         let new = match operation {
             ConfigOperation::Set(value) => value.clone(),
             ConfigOperation::Delete => None,
-            ConfigOperation::Append(items) => Some(changed_list(state, resource, key, items, append_item)?),
-            ConfigOperation::Subtract(items) => Some(changed_list(state, resource, key, items, subtract_item)?),
+            ConfigOperation::Append(items) | ConfigOperation::Subtract(items) => {
+                if state.schema.is_list(resource.resource_type, key) != Some(true) {
+                    let message = format!("Can't {} to key {key} because its type is not LIST.", operation.name());
+                    return Err(ApiError::new(ErrorCode::InvalidConfig, message));
+                }
+                Some(changed_list(state, resource, key, items, operation))
+            }
         };
-        if is_change(resource, current, key, &new) {
-            changes.push((key.clone(), new));
-        }
+        changes.push((key.clone(), new));
     }
-    validate(state, resource, current, &changes)?;
-    Ok(records(state, resource, changes))
+    Ok(changes)
 }
 
 /// The records that give one resource these values and no others.
@@ -72,33 +97,22 @@ fn is_change(resource: &ConfigResource, current: &ConfigurationImage, key: &str,
     resource.resource_type == ConfigResourceType::Broker || current.get(key) != new.as_ref()
 }
 
-fn append_item(list: &mut Vec<String>, item: &str) {
-    if !list.iter().any(|present| present == item) {
-        list.push(item.to_owned());
-    }
-}
-
-fn subtract_item(list: &mut Vec<String>, item: &str) {
-    if let Some(index) = list.iter().position(|present| present == item) {
-        list.remove(index);
-    }
-}
-
 /// The list with each of the items appended or subtracted. A list that is not set begins as its default.
-fn changed_list(
-    state: &ControllerState,
-    resource: &ConfigResource,
-    key: &str,
-    items: &str,
-    change: fn(&mut Vec<String>, &str),
-) -> Result<String, ApiError> {
+fn changed_list(state: &ControllerState, resource: &ConfigResource, key: &str, items: &str, operation: &ConfigOperation) -> String {
     let current = state.configs(resource).get(key).cloned();
     let current = current.or_else(|| state.schema.default_value(resource.resource_type, key)).unwrap_or_default();
-    let mut list: Vec<String> = current.split(',').filter(|item| !item.is_empty()).map(Into::into).collect();
+    let subtract = matches!(operation, ConfigOperation::Subtract(_));
+    let mut list: Vec<&str> = current.split(',').filter(|item| !item.is_empty()).collect();
     for item in items.split(',') {
-        change(&mut list, item);
+        match list.iter().position(|&present| present == item) {
+            Some(index) if subtract => {
+                list.remove(index);
+            }
+            None if !subtract => list.push(item),
+            Some(_) | None => {}
+        }
     }
-    Ok(list.join(","))
+    list.join(",")
 }
 
 fn validate(state: &ControllerState, resource: &ConfigResource, current: &ConfigurationImage, changes: &[Change]) -> Result<(), ApiError> {

@@ -50,8 +50,8 @@ pub trait ConfigSchema: Send + Sync {
     /// Checks the name of a resource, and all the values that it would have; `existing` are those it has.
     fn validate(&self, resource: &ConfigResource, configs: &ConfigurationImage, existing: &ConfigurationImage) -> Result<(), ApiError>;
 
-    /// Whether the key's value is a list, so that items can be appended and subtracted.
-    fn is_list(&self, resource_type: ConfigResourceType, key: &str) -> bool;
+    /// Whether the key's value is a list, so that items can be appended and subtracted; `None` for an unknown key.
+    fn is_list(&self, resource_type: ConfigResourceType, key: &str) -> Option<bool>;
 
     /// The key's default, if it has one that is not null.
     fn default_value(&self, resource_type: ConfigResourceType, key: &str) -> Option<String>;

@@ -1,0 +1,243 @@
+//! AlterConfigs and IncrementalAlterConfigs: which of the resources may be changed at all, then one change after the other
+//! (`ConfigAdminManager.preprocess`, `ControllerApis.handleIncrementalAlterConfigs`).
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use ottla_metadata::{ConfigResource, ConfigResourceType, ConfigurationImage, MetadataRecord};
+use ottla_model::{BrokerId, ErrorCode};
+use ottla_protocol::messages::{alter_configs_request, alter_configs_response};
+use ottla_protocol::messages::{incremental_alter_configs_request, incremental_alter_configs_response};
+
+use crate::alter_configs::{ConfigOperation, incremental_changes, incremental_records, replacing_records};
+use crate::api_error::{ApiError, RECORDS_PER_USER_OP_MAX, response_error};
+use crate::context::ControllerOptions;
+use crate::controller_result::ControllerResult;
+use crate::state::ControllerState;
+
+/// What a change of configuration has to pass besides the schema.
+#[derive(Clone, Copy)]
+pub struct AlterConfigsChecks<'a> {
+    /// Whether the requester may alter the resource.
+    pub authorize: &'a dyn Fn(&ConfigResource) -> Result<(), ApiError>,
+    /// Whether this broker could run with these values of a broker or of the cluster-wide default.
+    pub validate_broker: &'a dyn Fn(&ConfigResource, &ConfigurationImage) -> Result<(), ApiError>,
+    /// Changes log levels; they are not kept in the metadata log.
+    pub alter_broker_logger: &'a dyn Fn(&ConfigResource, &BTreeMap<String, Option<String>>) -> Result<(), ApiError>,
+}
+
+/// What is asked for one resource.
+struct Asked<'a> {
+    type_id: i8,
+    resource: ConfigResource,
+    keys: Vec<AskedKey<'a>>,
+}
+
+struct AskedKey<'a> {
+    name: &'a str,
+    value: Option<&'a str>,
+    /// `AlterConfigOp.OpType`; absent where the request replaces all values.
+    operation: Option<i8>,
+}
+
+const OPERATION_DELETE: i8 = 1;
+
+pub(crate) struct AlterConfigs<'a> {
+    pub state: &'a ControllerState,
+    pub options: &'a ControllerOptions,
+    pub checks: AlterConfigsChecks<'a>,
+}
+
+impl AlterConfigs<'_> {
+    pub fn incremental(
+        &self,
+        request: &incremental_alter_configs_request::IncrementalAlterConfigsRequest,
+    ) -> Result<ControllerResult<incremental_alter_configs_response::IncrementalAlterConfigsResponse>, ApiError> {
+        use incremental_alter_configs_response::{AlterConfigsResourceResponse, IncrementalAlterConfigsResponse};
+        let asked = request.resources.iter().map(|resource| {
+            let keys = resource.configs.iter().map(|config| AskedKey {
+                name: &config.name,
+                value: config.value.as_deref(),
+                operation: Some(config.config_operation),
+            });
+            Asked::new(resource.resource_type, &resource.resource_name, keys.collect())
+        });
+        let (records, outcomes) = self.handle(&asked.collect::<Vec<_>>())?;
+        let responses = request.resources.iter().zip(&outcomes).map(|(resource, outcome)| {
+            let (error_code, error_message) = response_error(outcome);
+            let (resource_type, resource_name) = (resource.resource_type, resource.resource_name.clone());
+            AlterConfigsResourceResponse { error_code, error_message, resource_type, resource_name, ..Default::default() }
+        });
+        let response = IncrementalAlterConfigsResponse { responses: responses.collect(), ..Default::default() };
+        Ok(ControllerResult::atomic_of(records, response).without_records_if(request.validate_only))
+    }
+
+    pub fn legacy(
+        &self,
+        request: &alter_configs_request::AlterConfigsRequest,
+    ) -> Result<ControllerResult<alter_configs_response::AlterConfigsResponse>, ApiError> {
+        use alter_configs_response::{AlterConfigsResourceResponse, AlterConfigsResponse};
+        let asked = request.resources.iter().map(|resource| {
+            let keys =
+                resource.configs.iter().map(|config| AskedKey { name: &config.name, value: config.value.as_deref(), operation: None });
+            Asked::new(resource.resource_type, &resource.resource_name, keys.collect())
+        });
+        let (records, outcomes) = self.handle(&asked.collect::<Vec<_>>())?;
+        let responses = request.resources.iter().zip(&outcomes).map(|(resource, outcome)| {
+            let (error_code, error_message) = response_error(outcome);
+            let (resource_type, resource_name) = (resource.resource_type, resource.resource_name.clone());
+            AlterConfigsResourceResponse { error_code, error_message, resource_type, resource_name, ..Default::default() }
+        });
+        let response = AlterConfigsResponse { responses: responses.collect(), ..Default::default() };
+        Ok(ControllerResult::atomic_of(records, response).without_records_if(request.validate_only))
+    }
+
+    /// The records of all changes that pass, and each resource's outcome in the order of the request.
+    fn handle(&self, asked: &[Asked<'_>]) -> Result<(Vec<MetadataRecord>, Vec<Result<(), ApiError>>), ApiError> {
+        let mut times: HashMap<(i8, &str), usize> = HashMap::new();
+        for asked in asked {
+            *times.entry((asked.type_id, &asked.resource.name)).or_default() += 1;
+        }
+        let mut records = Vec::new();
+        let mut outcomes = Vec::with_capacity(asked.len());
+        for asked in asked {
+            let once = times[&(asked.type_id, &*asked.resource.name)] == 1;
+            let outcome = if once { self.alter(asked) } else { Err(ApiError::invalid_request("Each resource must appear at most once.")) };
+            outcomes.push(outcome.map(|new| records.extend(new)));
+        }
+        if records.len() > RECORDS_PER_USER_OP_MAX { Err(ApiError::excessively_large()) } else { Ok((records, outcomes)) }
+    }
+
+    fn alter(&self, asked: &Asked<'_>) -> Result<Vec<MetadataRecord>, ApiError> {
+        let resource = &asked.resource;
+        asked.check_keys()?;
+        match resource.resource_type {
+            ConfigResourceType::Topic | ConfigResourceType::ClientMetrics | ConfigResourceType::Group => {}
+            ConfigResourceType::Broker => self.check_broker(asked)?,
+            ConfigResourceType::BrokerLogger => {
+                let levels = asked.keys.iter().map(|key| (key.name.to_owned(), key.value.map(Into::into))).collect();
+                return (self.checks.alter_broker_logger)(resource, &levels).map(|()| Vec::new());
+            }
+            ConfigResourceType::Unknown => return Err(ApiError::invalid_request(format!("Unknown resource type {}", asked.type_id))),
+        }
+        (self.checks.authorize)(resource)?;
+        let records = match asked.operations()? {
+            Some(operations) => incremental_records(self.state, resource, &operations)?,
+            None => replacing_records(self.state, resource, &asked.values())?,
+        };
+        self.check_existence(resource)?;
+        Ok(records)
+    }
+
+    /// A broker is altered through itself: it knows whether it can run with the values.
+    fn check_broker(&self, asked: &Asked<'_>) -> Result<(), ApiError> {
+        let resource = &asked.resource;
+        if !resource.name.is_empty() {
+            let name = &resource.name;
+            let id: i32 = name.parse().map_err(|_| ApiError::invalid_request(format!("Node id must be an integer, but it is: {name}")))?;
+            if BrokerId(id) != self.options.node_id {
+                let expected = self.options.node_id;
+                return Err(ApiError::invalid_request(format!("Unexpected broker id, expected {expected}, but received {name}")));
+            }
+        }
+        let mut values = ConfigurationImage::new();
+        let changes = match asked.operations()? {
+            Some(operations) => {
+                values.clone_from(self.state.configs(resource));
+                self.check_list_operations(&operations)?;
+                incremental_changes(self.state, resource, &operations)?
+            }
+            None => asked.values().into_iter().collect(),
+        };
+        for (key, value) in changes {
+            match value {
+                Some(value) => values.insert(key, value),
+                None => values.remove(&key),
+            };
+        }
+        (self.checks.validate_broker)(resource, &values)
+    }
+
+    fn check_list_operations(&self, operations: &BTreeMap<String, ConfigOperation>) -> Result<(), ApiError> {
+        let invalid = |message| Err(ApiError::new(ErrorCode::InvalidConfig, message));
+        for (key, operation) in operations {
+            let verb = match operation {
+                ConfigOperation::Append(_) => "append",
+                ConfigOperation::Subtract(_) => "subtract",
+                ConfigOperation::Set(_) | ConfigOperation::Delete => continue,
+            };
+            match self.state.schema.is_list(ConfigResourceType::Broker, key) {
+                Some(true) => {}
+                Some(false) => return invalid(format!("Config value {verb} is not allowed for config key: {key}")),
+                None => return invalid(format!("Unknown config name: {key}")),
+            }
+        }
+        Ok(())
+    }
+
+    fn check_existence(&self, resource: &ConfigResource) -> Result<(), ApiError> {
+        match resource.resource_type {
+            ConfigResourceType::Topic if self.state.topic(&resource.name).is_none() => {
+                let message = format!("The topic '{}' does not exist.", resource.name);
+                Err(ApiError::new(ErrorCode::UnknownTopicOrPartition, message))
+            }
+            ConfigResourceType::Broker if !resource.name.is_empty() => {
+                let id: i32 =
+                    resource.name.parse().map_err(|_| ApiError::invalid_request(format!("Invalid broker name {}", resource.name)))?;
+                let id = BrokerId(id);
+                let known = self.state.broker(id).is_some() || self.options.quorum_node_ids.contains(&id);
+                if known || self.state.image.cluster.controller(id).is_some() {
+                    return Ok(());
+                }
+                Err(ApiError::new(ErrorCode::BrokerIdNotRegistered, format!("No node with id {id} found.")))
+            }
+            ConfigResourceType::Topic
+            | ConfigResourceType::Broker
+            | ConfigResourceType::BrokerLogger
+            | ConfigResourceType::ClientMetrics
+            | ConfigResourceType::Group
+            | ConfigResourceType::Unknown => Ok(()),
+        }
+    }
+}
+
+impl<'a> Asked<'a> {
+    fn new(type_id: i8, name: &str, keys: Vec<AskedKey<'a>>) -> Asked<'a> {
+        Asked { type_id, resource: ConfigResource::new(ConfigResourceType::from_id(type_id), name), keys }
+    }
+
+    fn check_keys(&self) -> Result<(), ApiError> {
+        let mut names = HashSet::new();
+        if !self.keys.iter().all(|key| names.insert(key.name)) {
+            return Err(ApiError::invalid_request("Error due to duplicate config keys"));
+        }
+        let is_null_update = |key: &&AskedKey<'_>| key.value.is_none() && key.operation != Some(OPERATION_DELETE);
+        let nulls: Vec<&str> = self.keys.iter().filter(is_null_update).map(|key| key.name).collect();
+        if nulls.is_empty() {
+            return Ok(());
+        }
+        Err(ApiError::invalid_request(format!("Null value not supported for : {}", nulls.join(", "))))
+    }
+
+    /// The operations of an incremental request; `None` of one that replaces all values.
+    fn operations(&self) -> Result<Option<BTreeMap<String, ConfigOperation>>, ApiError> {
+        let mut operations = BTreeMap::new();
+        for key in &self.keys {
+            let Some(operation) = key.operation else { return Ok(None) };
+            let value = key.value.map(str::to_owned);
+            let items = || value.clone().unwrap_or_default();
+            let operation = match operation {
+                0 => ConfigOperation::Set(value),
+                OPERATION_DELETE => ConfigOperation::Delete,
+                2 => ConfigOperation::Append(items()),
+                3 => ConfigOperation::Subtract(items()),
+                other => return Err(ApiError::invalid_request(format!("Unknown operations type {other}"))),
+            };
+            operations.insert(key.name.to_owned(), operation);
+        }
+        Ok(Some(operations))
+    }
+
+    fn values(&self) -> BTreeMap<String, Option<String>> {
+        self.keys.iter().map(|key| (key.name.to_owned(), key.value.map(Into::into))).collect()
+    }
+}
