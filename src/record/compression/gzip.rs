@@ -37,7 +37,14 @@ impl<'a> GzipDecoder<'a> {
                 self.begin_member(length, inflate);
                 Ok(true)
             }
-            State::Body(_) => self.inflate(inflate.as_mut().expect("a body follows a header, which sets this"), window),
+            State::Body(crc) => {
+                let inflate = inflate.as_mut().expect("a body follows a header, which sets this");
+                if inflate_piece(&mut self.input, inflate, crc, window)? {
+                    check_trailer(&mut self.input, crc)?;
+                    self.state = State::BetweenMembers;
+                }
+                Ok(true)
+            }
             // What follows the last member and is not another one is ignored.
             State::BetweenMembers => match header_length(self.input) {
                 Some(length) if self.input.len() >= FIXED_HEADER + TRAILER => {
@@ -54,38 +61,33 @@ impl<'a> GzipDecoder<'a> {
         inflate.get_or_insert_with(|| Decompress::new(false)).reset(false);
         self.state = State::Body(Crc::new());
     }
+}
 
-    fn inflate(&mut self, inflate: &mut Decompress, window: &mut Window) -> Result<bool, DecompressError> {
-        let State::Body(crc) = &mut self.state else { unreachable!("only called in a body") };
-        let spare = window.spare(CHUNK);
-        let (consumed_before, produced_before) = (inflate.total_in(), inflate.total_out());
-        let status = inflate.decompress(self.input, spare, FlushDecompress::None).map_err(|cause| error(cause.to_string()))?;
-        let consumed = (inflate.total_in() - consumed_before) as usize;
-        let produced = (inflate.total_out() - produced_before) as usize;
-        crc.update(&spare[..produced]);
-        window.commit(produced);
-        self.input = &self.input[consumed..];
-        match status {
-            Status::StreamEnd => {
-                let (sum, amount) = (crc.sum(), crc.amount());
-                self.end_member(sum, amount)?;
-            }
-            Status::Ok | Status::BufError if consumed == 0 && produced == 0 => return Err(error("the stream ends too early")),
-            Status::Ok | Status::BufError => {}
-        }
-        Ok(true)
+/// Decompresses one piece of a member; `true` at its end.
+fn inflate_piece(input: &mut &[u8], inflate: &mut Decompress, crc: &mut Crc, window: &mut Window) -> Result<bool, DecompressError> {
+    let spare = window.spare(CHUNK);
+    let (consumed_before, produced_before) = (inflate.total_in(), inflate.total_out());
+    let status = inflate.decompress(input, spare, FlushDecompress::None).map_err(|cause| error(cause.to_string()))?;
+    let consumed = (inflate.total_in() - consumed_before) as usize;
+    let produced = (inflate.total_out() - produced_before) as usize;
+    crc.update(&spare[..produced]);
+    window.commit(produced);
+    *input = &input[consumed..];
+    match status {
+        Status::StreamEnd => Ok(true),
+        Status::Ok | Status::BufError if consumed == 0 && produced == 0 => Err(error("the stream ends too early")),
+        Status::Ok | Status::BufError => Ok(false),
     }
+}
 
-    fn end_member(&mut self, sum: u32, amount: u32) -> Result<(), DecompressError> {
-        let trailer = self.input.first_chunk::<TRAILER>().ok_or_else(|| error("no gzip trailer"))?;
-        let [a, b, c, d, e, f, g, h] = *trailer;
-        if u32::from_le_bytes([a, b, c, d]) != sum || u32::from_le_bytes([e, f, g, h]) != amount {
-            return Err(error("corrupt gzip trailer"));
-        }
-        self.input = &self.input[TRAILER..];
-        self.state = State::BetweenMembers;
-        Ok(())
+/// Takes the trailer away and compares it with what was decompressed: CRC-32 and length.
+fn check_trailer(input: &mut &[u8], crc: &Crc) -> Result<(), DecompressError> {
+    let [a, b, c, d, e, f, g, h] = *input.first_chunk::<TRAILER>().ok_or_else(|| error("no gzip trailer"))?;
+    if u32::from_le_bytes([a, b, c, d]) != crc.sum() || u32::from_le_bytes([e, f, g, h]) != crc.amount() {
+        return Err(error("corrupt gzip trailer"));
     }
+    *input = &input[TRAILER..];
+    Ok(())
 }
 
 fn error(reason: impl Into<String>) -> DecompressError {
