@@ -2,7 +2,7 @@
 //! polled by its task; between requests it owns no buffer.
 
 use std::cell::Cell;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::mem::{self, MaybeUninit};
 use std::pin::Pin;
@@ -98,13 +98,8 @@ fn is_disconnect(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::TimedOut | ErrorKind::ConnectionAborted)
 }
 
-/// Serves a connection until it ends.
-pub async fn serve(shared: Arc<Shared>, transport: Plaintext, connection: Arc<Connection>, outbox: Arc<Outbox>) -> Closed {
-    let mut task = ConnectionTask::new(shared, transport, connection, outbox);
-    poll_fn(|context| task.poll(context)).await
-}
-
-struct ConnectionTask {
+/// Serves a connection; resolves when it has ended.
+pub struct ConnectionTask {
     shared: Arc<Shared>,
     transport: Plaintext,
     connection: Arc<Connection>,
@@ -121,8 +116,32 @@ struct ConnectionTask {
     idle_check: Option<Pin<Box<Sleep>>>,
 }
 
+impl Future for ConnectionTask {
+    type Output = Closed;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Closed> {
+        loop {
+            self.outbox.task_looks();
+            match self.turn(context) {
+                Ok(true) => {}
+                Ok(false) => {
+                    if let Some(closed) = self.take_end() {
+                        return Poll::Ready(closed);
+                    }
+                    if self.outbox.task_sleeps(context.waker()) {
+                        self.outgoing.release();
+                        return self.poll_idle(context);
+                    }
+                }
+                Err(closed) => return Poll::Ready(closed),
+            }
+        }
+    }
+}
+
 impl ConnectionTask {
-    fn new(shared: Arc<Shared>, transport: Plaintext, connection: Arc<Connection>, outbox: Arc<Outbox>) -> ConnectionTask {
+    /// Serves `connection`, whose answers go through `outbox`.
+    pub fn new(shared: Arc<Shared>, transport: Plaintext, connection: Arc<Connection>, outbox: Arc<Outbox>) -> ConnectionTask {
         let last_active = Instant::now();
         let idle_check = shared.settings.max_idle.map(|max_idle| Box::pin(sleep_until(last_active + max_idle)));
         let decoder = FrameDecoder::new(shared.settings.request_bytes_max);
@@ -143,24 +162,6 @@ impl ConnectionTask {
         };
         task.bytes_moved();
         task
-    }
-
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
-        loop {
-            self.outbox.task_looks();
-            match self.turn(context) {
-                Ok(true) => {}
-                Ok(false) => {
-                    if let Some(closed) = self.take_end() {
-                        return Poll::Ready(closed);
-                    }
-                    if self.outbox.task_sleeps(context.waker()) {
-                        return self.poll_idle(context);
-                    }
-                }
-                Err(closed) => return Poll::Ready(closed),
-            }
-        }
     }
 
     /// Does what can be done without waiting; whether there may be more. Whatever it finds to wait for, it has arranged to be woken by.

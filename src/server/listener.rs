@@ -12,7 +12,7 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 
 use crate::config::{ListenerSettings, ServerSettings};
-use crate::connection::{self, Shared};
+use crate::connection::{ConnectionTask, Shared};
 use crate::limits::{ConnectionCounts, CountedConnection};
 use crate::outbox::Outbox;
 use crate::registry::Registry;
@@ -230,11 +230,14 @@ impl Acceptor {
             local_address,
             peer_address,
         });
-        let shared = self.shared.clone();
+        let service = self.shared.service.clone();
+        // What the task captures is all that an idle connection costs, so it is built here, where it is not copied once more.
+        let mut task = ConnectionTask::new(self.shared.clone(), Plaintext::new(stream), connection.clone(), outbox);
         tokio::spawn(async move {
-            let closed = connection::serve(shared.clone(), Plaintext::new(stream), connection.clone(), outbox).await;
+            let closed = (&mut task).await;
+            drop(task);
             closed.log(&connection);
-            shared.service.disconnected(&connection);
+            service.disconnected(&connection);
             drop(registered);
             drop(counted);
         });

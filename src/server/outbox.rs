@@ -154,6 +154,10 @@ impl Outbox {
             return false;
         }
         state.awake = false;
+        if state.line.is_empty() {
+            // There may be very many idle connections: each keeps as little as it can.
+            state.line = VecDeque::new();
+        }
         match &mut state.waker {
             Some(known) => known.clone_from(waker),
             None => state.waker = Some(waker.clone()),

@@ -42,6 +42,13 @@ impl Outgoing {
         self.parts.is_empty()
     }
 
+    /// Frees what memory an empty one still has.
+    pub fn release(&mut self) {
+        if self.parts.is_empty() {
+            self.parts = VecDeque::new();
+        }
+    }
+
     /// Sends until the socket is full, everything is sent, or one file range was offered to the kernel.
     pub fn send(&mut self, transport: &Plaintext) -> io::Result<Progress> {
         let mut progress = Progress { memory_bytes: 0, moved: false };
