@@ -128,6 +128,12 @@ impl ApiEntry {
         (self.lowest_version..=self.highest_version).contains(&version)
     }
 
+    /// Whether this kind of listener serves the API.
+    pub fn is_on(&self, is_controller_listener: bool) -> bool {
+        let spec = self.key.spec();
+        if is_controller_listener { spec.on_controller } else { spec.on_broker }
+    }
+
     /// Decodes the request and hands it to the API's handler. A request that cannot be decoded closes its connection.
     pub fn dispatch(&self, broker: &Arc<Broker>, context: RequestContext, body: Reader) {
         (self.handle)(broker, context, body);
@@ -148,15 +154,49 @@ pub static TABLE: &[ApiEntry] = &[
     ApiEntry::of::<handlers::fetch::Fetch>(),
     ApiEntry::of::<handlers::list_offsets::ListOffsets>(),
     ApiEntry::of::<handlers::metadata::Metadata>(),
+    ApiEntry::of::<handlers::offset_commit::OffsetCommit>(),
+    ApiEntry::of::<handlers::offset_fetch::OffsetFetch>(),
+    ApiEntry::of::<handlers::find_coordinator::FindCoordinator>(),
+    ApiEntry::of::<handlers::join_group::JoinGroup>(),
+    ApiEntry::of::<handlers::heartbeat::Heartbeat>(),
+    ApiEntry::of::<handlers::leave_group::LeaveGroup>(),
+    ApiEntry::of::<handlers::sync_group::SyncGroup>(),
+    ApiEntry::of::<handlers::describe_groups::DescribeGroups>(),
+    ApiEntry::of::<handlers::list_groups::ListGroups>(),
+    ApiEntry::of::<handlers::sasl_handshake::SaslHandshake>(),
     ApiEntry::of::<handlers::api_versions::ApiVersions>(),
     ApiEntry::of::<handlers::create_topics::CreateTopics>(),
     ApiEntry::of::<handlers::delete_topics::DeleteTopics>(),
+    ApiEntry::of::<handlers::delete_records::DeleteRecords>(),
+    ApiEntry::of::<handlers::init_producer_id::InitProducerId>(),
+    ApiEntry::of::<handlers::offset_for_leader_epoch::OffsetForLeaderEpoch>(),
+    ApiEntry::of::<handlers::describe_acls::DescribeAcls>(),
+    ApiEntry::of::<handlers::create_acls::CreateAcls>(),
+    ApiEntry::of::<handlers::delete_acls::DeleteAcls>(),
+    ApiEntry::of::<handlers::describe_log_dirs::DescribeLogDirs>(),
+    ApiEntry::of::<handlers::sasl_authenticate::SaslAuthenticate>(),
+    ApiEntry::of::<handlers::create_delegation_token::CreateDelegationToken>(),
+    ApiEntry::of::<handlers::renew_delegation_token::RenewDelegationToken>(),
+    ApiEntry::of::<handlers::expire_delegation_token::ExpireDelegationToken>(),
+    ApiEntry::of::<handlers::describe_delegation_token::DescribeDelegationToken>(),
+    ApiEntry::of::<handlers::delete_groups::DeleteGroups>(),
+    ApiEntry::of::<handlers::offset_delete::OffsetDelete>(),
+    ApiEntry::of::<handlers::describe_quorum::DescribeQuorum>(),
+    ApiEntry::of::<handlers::describe_cluster::DescribeCluster>(),
+    ApiEntry::of::<handlers::describe_producers::DescribeProducers>(),
+    ApiEntry::of::<handlers::list_config_resources::ListConfigResources>(),
+    ApiEntry::of::<handlers::describe_topic_partitions::DescribeTopicPartitions>(),
 ];
 
 /// The row of an API.
 pub fn entry(key: ApiKey) -> Option<&'static ApiEntry> {
     // The table is sorted, which a test checks.
     TABLE.binary_search_by_key(&key, |entry| entry.key).ok().map(|index| &TABLE[index])
+}
+
+/// The row of an API, if this kind of listener serves it.
+pub fn entry_on(key: ApiKey, is_controller_listener: bool) -> Option<&'static ApiEntry> {
+    entry(key).filter(|row| row.is_on(is_controller_listener))
 }
 
 #[cfg(test)]

@@ -133,7 +133,8 @@ impl PendingFetch {
                 max_bytes: partition_max_bytes.min(bytes_left),
                 min_one_batch: pass.bytes == 0,
             };
-            let read = broker.partitions().fetch_target(topic_partition, wanted.partition.topic_id).and_then(|partition| partition.read(&request));
+            let read =
+                broker.partitions().fetch_target(topic_partition, wanted.partition.topic_id).and_then(|partition| partition.read(&request));
             let data = match read {
                 Ok(read) => {
                     pass.failed |= read.diverging_epoch.epoch >= 0;
@@ -170,7 +171,7 @@ impl PendingFetch {
             let image = broker.image();
             let topic = wanted.partition.topic.as_deref().and_then(|topic| image.topics.by_name(topic));
             if let Some(registration) = topic.and_then(|topic| topic.partitions.get(&wanted.partition.partition)) {
-                let (leader_id, leader_epoch) = (registration.leader.0, registration.leader_epoch);
+                let (leader_id, leader_epoch) = (registration.leader.0, registration.leader_epoch.0);
                 data.current_leader = LeaderIdAndEpoch { leader_id, leader_epoch, ..LeaderIdAndEpoch::default() };
             }
         }

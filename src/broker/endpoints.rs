@@ -20,7 +20,7 @@ pub struct Node<'a> {
 
 /// A registered broker that has the listener, fenced or not.
 pub fn broker<'a>(registration: &'a BrokerRegistration, listener: &str) -> Option<Node<'a>> {
-    let endpoint = registration.listeners.get(listener)?;
+    let endpoint = registration.endpoint(listener)?;
     Some(Node {
         id: registration.id,
         host: &endpoint.host,
@@ -45,8 +45,8 @@ pub fn offline_replicas(image: &MetadataImage, partition: &PartitionRegistration
     let is_offline = |id: BrokerId| {
         let Some(registration) = image.cluster.broker(id) else { return true };
         registration.fenced
-            || !registration.listeners.contains_key(listener)
-            || !partition.directory(id).is_none_or(|directory| registration.has_online_directory(directory))
+            || registration.endpoint(listener).is_none()
+            || !partition.directory(id).is_none_or(|directory| registration.has_online_dir(directory))
     };
     partition.replicas.iter().filter(|&&id| is_offline(id)).map(|id| id.0).collect()
 }

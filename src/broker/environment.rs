@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ottla_io::{Clock, Disk, Rng, random_uuid};
+use ottla_io::{Clock, Disk, Rng, SeededRng, random_uuid};
 use ottla_model::Uuid;
 use parking_lot::Mutex;
 
@@ -41,6 +41,11 @@ impl Environment {
     /// A new random id.
     pub fn random_uuid(&self) -> Uuid {
         random_uuid(self.rng.lock().as_mut())
+    }
+
+    /// A source of random numbers of its own, that begins at a random place.
+    pub fn split_rng(&self) -> Box<dyn Rng> {
+        Box::new(SeededRng::new(self.random_u64()))
     }
 
     /// A new random number.

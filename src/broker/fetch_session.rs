@@ -252,15 +252,8 @@ impl FetchSessions {
             });
         }
         let epoch = next_epoch(INITIAL_EPOCH);
-        let session = FetchSession {
-            is_privileged,
-            uses_topic_ids,
-            created_ms: now_ms,
-            last_used_ms: now_ms,
-            epoch,
-            partitions,
-            listed_size: None,
-        };
+        let session =
+            FetchSession { is_privileged, uses_topic_ids, created_ms: now_ms, last_used_ms: now_ms, epoch, partitions, listed_size: None };
         self.sessions.insert(id, session);
         self.touch(id, now_ms);
     }
@@ -388,11 +381,7 @@ fn next_epoch(epoch: i32) -> i32 {
 }
 
 /// The request's partitions. One that is named twice keeps its first place and its last wishes.
-fn wanted_partitions(
-    request: &FetchRequest,
-    uses_topic_ids: bool,
-    topic_name: &impl Fn(Uuid) -> Option<Arc<str>>,
-) -> Vec<WantedPartition> {
+fn wanted_partitions(request: &FetchRequest, uses_topic_ids: bool, topic_name: &impl Fn(Uuid) -> Option<Arc<str>>) -> Vec<WantedPartition> {
     let mut wanted: Vec<WantedPartition> = Vec::new();
     let mut places = HashMap::new();
     for topic in &request.topics {
@@ -413,9 +402,11 @@ fn wanted_partitions(
 fn forgotten_keys(request: &FetchRequest, uses_topic_ids: bool) -> Vec<Key> {
     let keys = request.forgotten_topics_data.iter().flat_map(|topic| {
         let name: Arc<str> = Arc::from(topic.topic.as_str());
-        topic.partitions.iter().map(move |&partition| {
-            if uses_topic_ids { Key::Id(topic.topic_id, partition) } else { Key::Name(name.clone(), partition) }
-        })
+        topic.partitions.iter().map(
+            move |&partition| {
+                if uses_topic_ids { Key::Id(topic.topic_id, partition) } else { Key::Name(name.clone(), partition) }
+            },
+        )
     });
     keys.collect()
 }
@@ -455,11 +446,8 @@ mod tests {
             .iter()
             .map(|&(partition, fetch_offset)| FetchPartition { partition, fetch_offset, ..FetchPartition::default() })
             .collect::<Vec<_>>();
-        let topics = if partitions.is_empty() {
-            Vec::new()
-        } else {
-            vec![FetchTopic { topic: "t".into(), partitions, ..FetchTopic::default() }]
-        };
+        let topics =
+            if partitions.is_empty() { Vec::new() } else { vec![FetchTopic { topic: "t".into(), partitions, ..FetchTopic::default() }] };
         FetchRequest { session_id, session_epoch, topics, ..FetchRequest::default() }
     }
 

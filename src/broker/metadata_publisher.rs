@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ottla_controller::{ApiError, Controller, ControllerResult, RequestContext};
-use ottla_log::LogConfig;
-use ottla_metadata::{MetadataImage, PartitionRegistration, TopicImage};
+use ottla_coordinator::group::DeletedTopic;
+use ottla_metadata::{ConfigResource, ConfigResourceType, MetadataImage, PartitionRegistration, TopicImage};
 use ottla_model::{TopicPartition, Uuid};
 
 use crate::broker::Broker;
 use crate::controller_host::Publication;
 use crate::partition::{Leadership, Partition};
-use crate::topic_configs::log_config;
+use crate::topic_configs::topic_settings;
 
 impl Broker {
     /// Lets the controller decide and returns its response once its records are durable and this broker acts by them. Waits for the disk.
@@ -38,27 +38,30 @@ impl Broker {
     /// Makes an image current and acts by what changed.
     pub(crate) fn publish(self: &Arc<Self>, publication: Publication, now_ms: i64) {
         let Publication { image, changes } = publication;
-        let before = self.image.swap(Arc::new(image));
-        let image = self.image.load_full();
-        for &(topic_id, _) in &changes.deleted_topics {
-            if let Some(topic) = before.topics.by_id(topic_id) {
-                self.remove_topic(topic, now_ms);
-            }
+        let image = Arc::new(image);
+        self.image.store(image.clone());
+        for topic in changes.deleted_topics.values() {
+            self.remove_topic(topic, now_ms);
         }
-        for &(topic_id, partition) in &changes.changed_partitions {
+        if !changes.deleted_topics.is_empty() {
+            let deleted: Vec<_> =
+                changes.deleted_topics.values().map(|topic| DeletedTopic { name: topic.name.to_string(), topic_id: topic.id }).collect();
+            self.groups.topics_deleted(self, &deleted, now_ms);
+        }
+        for &(topic_id, partition) in &changes.partitions {
             if let Some(topic) = image.topics.by_id(topic_id)
                 && let Some(registration) = topic.partitions.get(&partition)
             {
                 self.update_partition(&image, topic, partition, registration, now_ms);
             }
         }
-        for resource in &changes.changed_configs {
+        for resource in &changes.configs {
             self.update_configs(&image, resource);
         }
     }
 
     fn remove_topic(self: &Arc<Self>, topic: &TopicImage, now_ms: i64) {
-        for &partition in topic.partitions.keys() {
+        for (&partition, _) in topic.partitions.iter() {
             let topic_partition = TopicPartition { topic: topic.name.clone(), partition };
             self.groups.unload(&topic_partition);
             let Some(removed) = self.partitions.remove(&topic_partition) else { continue };
@@ -79,7 +82,7 @@ impl Broker {
         now_ms: i64,
     ) {
         let topic_partition = TopicPartition { topic: topic.name.clone(), partition };
-        let leadership = Leadership { leader: registration.leader, leader_epoch: registration.leader_epoch };
+        let leadership = Leadership { leader: registration.leader, leader_epoch: registration.leader_epoch.0 };
         if let Some(existing) = self.partitions.get(&topic_partition).filter(|existing| existing.topic_id() == topic.id) {
             return existing.set_leadership(self, leadership);
         }
@@ -97,10 +100,11 @@ impl Broker {
         leadership: Leadership,
         now_ms: i64,
     ) {
-        let config = Arc::new(self.log_config_of(image, &topic_partition.topic));
-        match self.logs.get_or_create(&topic_partition, topic_id, config, now_ms) {
+        let settings = topic_settings(&self.config, image, &topic_partition.topic);
+        match self.logs.get_or_create(&topic_partition, topic_id, &settings.log, now_ms) {
             Ok(log) => {
-                let partition = Arc::new(Partition::new(topic_partition, topic_id, self.node_id(), log, leadership));
+                let partition = Partition::new(topic_partition, topic_id, self.node_id(), log, leadership, settings.validation);
+                let partition = Arc::new(partition);
                 self.partitions.insert(partition.clone());
                 if leadership.leader == self.node_id() {
                     self.groups.load(self, &partition, now_ms);
@@ -119,8 +123,30 @@ impl Broker {
         }
     }
 
-    /// The configuration of a topic's logs: its own keys over the broker's.
-    pub(crate) fn log_config_of(&self, image: &MetadataImage, topic: &str) -> LogConfig {
-        log_config(&self.topic_config_of(image, topic))
+    /// Takes over a changed configuration.
+    fn update_configs(&self, image: &MetadataImage, resource: &ConfigResource) {
+        match resource.resource_type {
+            ConfigResourceType::Topic => self.update_topic_config(image, &resource.name),
+            ConfigResourceType::Broker => {
+                for topic in image.topics.iter() {
+                    self.update_topic_config(image, &topic.name);
+                }
+            }
+            ConfigResourceType::Group
+            | ConfigResourceType::ClientMetrics
+            | ConfigResourceType::BrokerLogger
+            | ConfigResourceType::Unknown => {}
+        }
+    }
+
+    fn update_topic_config(&self, image: &MetadataImage, name: &str) {
+        let Some(topic) = image.topics.by_name(name) else { return };
+        let settings = topic_settings(&self.config, image, name);
+        self.logs.update_config(name, &settings.log);
+        for (&partition, _) in topic.partitions.iter() {
+            if let Some(partition) = self.partitions.get(&TopicPartition { topic: topic.name.clone(), partition }) {
+                partition.set_validation(settings.validation);
+            }
+        }
     }
 }

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ottla_log::{AppendInfo, AppendOrigin, AppendRequest, BatchToAppend, FetchedRecords, SharedLog, TimestampedOffset};
+use ottla_log::{AppendError, AppendInfo, AppendOrigin, AppendRequest, BatchToAppend, FetchedRecords, SharedLog, TimestampedOffset};
 use ottla_model::{BrokerId, ErrorCode, TopicPartition, Uuid};
+use ottla_protocol::Records;
 use ottla_protocol::messages::fetch_response::{AbortedTransaction, EpochEndOffset};
-use ottla_protocol::{Records, RecordsPart};
+use ottla_record::{BATCH_OVERHEAD, BatchHeader, ValidationConfig};
 use parking_lot::{Mutex, RwLock};
 
-use crate::append::{AppendError, Appended, PreparedBatch};
+use crate::append::Appended;
 use crate::broker::Broker;
 use crate::delayed_fetch::{DelayedFetch, Isolation, ReadRequest};
 
@@ -34,6 +35,7 @@ pub struct Partition {
     this_broker: BrokerId,
     log: SharedLog,
     leadership: RwLock<Leadership>,
+    validation: RwLock<Arc<ValidationConfig>>,
     waiting_fetches: Mutex<Vec<Arc<DelayedFetch>>>,
 }
 
@@ -69,16 +71,26 @@ pub struct OffsetQuery {
 const LATEST_TIMESTAMP: i64 = -1;
 const EARLIEST_TIMESTAMP: i64 = -2;
 const EARLIEST_LOCAL_TIMESTAMP: i64 = -4;
+/// The offset that stands for the high watermark in DeleteRecords.
+const HIGH_WATERMARK: i64 = -1;
 
 impl Partition {
     /// A partition over its open log.
-    pub fn new(topic_partition: TopicPartition, topic_id: Uuid, this_broker: BrokerId, log: SharedLog, leadership: Leadership) -> Partition {
+    pub fn new(
+        topic_partition: TopicPartition,
+        topic_id: Uuid,
+        this_broker: BrokerId,
+        log: SharedLog,
+        leadership: Leadership,
+        validation: ValidationConfig,
+    ) -> Partition {
         let partition = Partition {
             topic_partition,
             topic_id,
             this_broker,
             log,
             leadership: RwLock::new(leadership),
+            validation: RwLock::new(Arc::new(validation)),
             waiting_fetches: Mutex::new(Vec::new()),
         };
         partition.begin_leadership(leadership);
@@ -141,11 +153,27 @@ impl Partition {
         if leadership.leader == self.this_broker { Ok(leadership.leader_epoch) } else { Err(ErrorCode::NotLeaderOrFollower) }
     }
 
+    /// The topic's rules for batches.
+    pub fn validation(&self) -> Arc<ValidationConfig> {
+        self.validation.read().clone()
+    }
+
+    /// Takes over the topic's rules for batches; those on their way keep the old ones.
+    pub fn set_validation(&self, validation: ValidationConfig) {
+        *self.validation.write() = Arc::new(validation);
+    }
+
     /// Appends one validated batch and wakes who waits for it. A caller that gets `flush_due` must call [`Partition::flush`] before it
     /// acknowledges: until then the records are not visible.
-    pub fn append(&self, broker: &Arc<Broker>, batch: &PreparedBatch, origin: AppendOrigin, now_ms: i64) -> Result<Appended, AppendError> {
-        let leader_epoch = self.check_leader()?;
-        let (header, records) = batch.parts();
+    pub fn append(
+        &self,
+        broker: &Arc<Broker>,
+        header: BatchHeader,
+        records: &[u8],
+        origin: AppendOrigin,
+        now_ms: i64,
+    ) -> Result<Appended, AppendError> {
+        let leader_epoch = self.leadership.read().leader_epoch;
         let batches = [BatchToAppend { header, records }];
         let request = AppendRequest { batches: &batches, origin, leader_epoch, now_ms, transaction: Default::default() };
         let info = {
@@ -157,9 +185,22 @@ impl Partition {
             info
         };
         if !info.flush_due && !info.duplicate {
-            self.wake_fetches(broker, batch.len() as i64);
+            self.wake_fetches(broker, (BATCH_OVERHEAD + records.len()) as i64);
         }
         Ok(appended(&info))
+    }
+
+    /// Moves the start of the log forward; -1 is up to the high watermark (`Partition.deleteRecordsOnLeader`).
+    pub fn delete_records_before(&self, offset: i64) -> Result<i64, ErrorCode> {
+        let mut log = self.log.lock();
+        let offset = if offset == HIGH_WATERMARK { log.high_watermark() } else { offset };
+        if offset < 0 {
+            return Err(ErrorCode::OffsetOutOfRange);
+        }
+        if !log.config().cleanup_policy.delete && log.config().cleanup_policy.compact {
+            return Err(ErrorCode::PolicyViolation);
+        }
+        log.delete_records_before(offset).map_err(|error| error.code())
     }
 
     /// Makes everything up to `end_offset` durable, and only then visible. Blocks on the disk.
@@ -269,7 +310,7 @@ fn diverging_epoch(log: &ottla_log::Log, last_fetched_epoch: i32, fetch_offset: 
 
 fn partition_read(read: FetchedRecords, diverging_epoch: EpochEndOffset, include_aborted: bool) -> PartitionRead {
     let records = match read.records {
-        Some(slice) => Records::Parts(vec![RecordsPart::File(slice.into())]),
+        Some(slice) => Records::Parts(vec![slice.into()]),
         None => Records::Memory(Bytes::new()),
     };
     let aborted = read.aborted_transactions.into_iter().map(|aborted| AbortedTransaction {

@@ -59,7 +59,8 @@ impl Partitions {
             return Ok(partition);
         }
         let image = self.image.load();
-        let exists = image.topics.by_name(&topic_partition.topic).is_some_and(|topic| topic.partitions.contains_key(&topic_partition.partition));
+        let exists =
+            image.topics.by_name(&topic_partition.topic).is_some_and(|topic| topic.partitions.contains_key(&topic_partition.partition));
         // Not hosted though it should be: its directory is offline, or it moved.
         Err(if exists { ErrorCode::NotLeaderOrFollower } else { ErrorCode::UnknownTopicOrPartition })
     }

@@ -27,8 +27,8 @@ impl ProducerIds {
                 broker_epoch: broker.broker_epoch(),
                 ..AllocateProducerIdsRequest::default()
             };
-            let response = broker.submit(|controller, context| controller.allocate_producer_ids(context, &request)).map_err(|error| error.error)?;
-            *block = response.producer_id_start..response.producer_id_start + i64::from(response.producer_id_len);
+            let response = broker.submit(|controller, _| controller.allocate_producer_ids(&request)).map_err(|error| error.error)?;
+            *block = response.first_producer_id..response.first_producer_id + i64::from(response.size);
         }
         block.next().map(ProducerId).ok_or(ErrorCode::CoordinatorLoadInProgress)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ottla_protocol::{ApiKey, DecodeError, Message, encode_response};
 
 use crate::connection::{Connection, Reply, Responder};
+use crate::group_host::Caller;
 
 /// A request's header, the connection it came on, and its answer's way out. Dropping it unanswered closes the connection: a client
 /// never waits for an answer that nobody will give.
@@ -41,6 +42,16 @@ impl RequestContext {
             client_id: head.client_id.as_deref().unwrap_or("").into(),
             now_ms,
             responder: Some(responder),
+        }
+    }
+
+    /// What is needed of the request after its context has moved on.
+    pub fn origin(&self) -> Origin {
+        Origin {
+            now_ms: self.now_ms,
+            api_version: self.api_version,
+            client_id: self.client_id.clone(),
+            client_host: self.connection.client_host(),
         }
     }
 
@@ -83,6 +94,22 @@ impl RequestContext {
         if let Some(responder) = self.responder.take() {
             responder(reply);
         }
+    }
+}
+
+/// Who asked, when, and at which version.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    now_ms: i64,
+    api_version: i16,
+    client_id: Arc<str>,
+    client_host: String,
+}
+
+impl Origin {
+    /// The same, as group coordinators take it.
+    pub fn caller(&self) -> Caller<'_> {
+        Caller { now_ms: self.now_ms, api_version: self.api_version, client_id: &self.client_id, client_host: &self.client_host }
     }
 }
 

@@ -2,19 +2,20 @@
 //! and opens its partitions. Listeners are open before, so that their real ports are registered, and accept only afterwards.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use arc_swap::ArcSwap;
 use ottla_config::BrokerConfig;
-use ottla_controller::{ApiError, ControllerConfig};
+use ottla_controller::{ApiError, BrokerOrigin, ControllerOptions};
 use ottla_log::{LogManager, MetaProperties, OpenError};
-use ottla_metadata::{MetadataImage, SUPPORTED_FEATURES};
+use ottla_metadata::feature::supported_features;
 use ottla_model::{BrokerId, Uuid};
+use ottla_protocol::Message;
 use ottla_protocol::messages::broker_heartbeat_request::BrokerHeartbeatRequest;
 use ottla_protocol::messages::broker_registration_request::{BrokerRegistrationRequest, Feature, Listener};
-use ottla_raft::{Endpoint, Endpoints, RaftConfig, VoterSet};
+use ottla_raft::{Endpoint, Endpoints, RaftConfig};
 use parking_lot::Mutex;
 
 use crate::broker::Broker;
@@ -27,6 +28,9 @@ use crate::metadata_log::{MetadataLogError, MetadataLogOptions};
 use crate::partitions::Partitions;
 use crate::producer_ids::ProducerIds;
 use crate::topic_configs;
+
+/// The marker of a clean stop in a log directory.
+const CLEAN_SHUTDOWN_FILE: &str = ".kafka_cleanshutdown";
 
 /// An address that is told to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,16 +93,16 @@ impl Broker {
     pub fn start(settings: NodeSettings, environment: Environment, now_ms: i64) -> Result<Arc<Broker>, StartError> {
         let config = settings.config.clone();
         let (cluster_id, directory_id) = identity(&config, &environment)?;
-        // The directories are locked before anything in them is read.
-        let locks = LogManager::lock_dirs(&config.log_dirs, environment.disk.as_ref())?;
+        let clean_shutdown = was_clean(&config.metadata_log_dir, &environment);
+        // Locks the directories, hence first; topics get their own configuration once the metadata is known.
+        let logs = open_logs(&config, &environment, now_ms)?;
         let raft = raft_config(&settings, &cluster_id, directory_id, &environment);
         let mut options = MetadataLogOptions::new(config.metadata_log_dir.clone(), raft);
-        options.clean_shutdown = locks.was_clean(&config.metadata_log_dir);
-        let mut controller = ControllerHost::open(options, controller_config(&config), &environment, now_ms)?;
+        options.clean_shutdown = clean_shutdown;
+        let schema = Arc::new(topic_configs::Schema);
+        let mut controller = ControllerHost::open(options, controller_options(&config, &cluster_id), schema, &environment, now_ms)?;
         controller.take_publications();
-        let image = controller.image().clone();
-        let logs = open_logs(&config, locks, &image, &environment, now_ms)?;
-        let shared_image = Arc::new(ArcSwap::from_pointee(image));
+        let shared_image = Arc::new(ArcSwap::from_pointee(controller.image().clone()));
         let broker = Arc::new(Broker {
             cluster_id,
             partitions: Partitions::new(shared_image.clone()),
@@ -128,12 +132,14 @@ impl Broker {
             cluster_id: self.cluster_id.clone(),
             incarnation_id: self.environment.random_uuid(),
             listeners: settings.advertised_listeners.iter().map(registered_listener).collect(),
-            features: supported_features(),
+            features: registered_features(),
             rack: self.config.rack.clone(),
             log_dirs: self.logs.directory_ids().into_iter().filter_map(|(_, id)| id).collect(),
             ..BrokerRegistrationRequest::default()
         };
-        let registered = self.submit(|controller, context| controller.register_broker(context, &registration))?;
+        let registered = self.submit(|controller, context| {
+            controller.register_broker(context, &registration, BrokerRegistrationRequest::HIGHEST_VERSION, BrokerOrigin::ThisProcess)
+        })?;
         self.broker_epoch.store(registered.epoch, Ordering::Relaxed);
         let heartbeat = BrokerHeartbeatRequest {
             broker_id: self.node_id().0,
@@ -141,7 +147,7 @@ impl Broker {
             current_metadata_offset: self.image().provenance.last_contained_offset,
             ..BrokerHeartbeatRequest::default()
         };
-        self.submit(|controller, context| controller.process_broker_heartbeat(context, &heartbeat, registered.epoch))?;
+        self.submit(|controller, context| controller.process_broker_heartbeat(context.now_ms, &heartbeat))?;
         Ok(())
     }
 
@@ -166,11 +172,11 @@ fn registered_listener(listener: &AdvertisedListener) -> Listener {
     }
 }
 
-fn supported_features() -> Vec<Feature> {
-    let features = SUPPORTED_FEATURES.iter().map(|feature| Feature {
-        name: feature.name.to_owned(),
-        min_supported_version: feature.min_version,
-        max_supported_version: feature.max_version,
+fn registered_features() -> Vec<Feature> {
+    let features = supported_features().map(|(name, range)| Feature {
+        name: name.to_owned(),
+        min_supported_version: range.min,
+        max_supported_version: range.max,
         ..Feature::default()
     });
     features.collect()
@@ -197,32 +203,30 @@ fn raft_config(settings: &NodeSettings, cluster_id: &str, directory_id: Uuid, en
     if let Some(first) = settings.controller_listeners.first() {
         raft.listener.clone_from(&first.name);
     }
-    let endpoint = |listener: &AdvertisedListener| {
-        (listener.name.clone(), Endpoint { host: listener.host.clone(), port: listener.port })
-    };
+    let endpoint = |listener: &AdvertisedListener| (listener.name.clone(), Endpoint { host: listener.host.clone(), port: listener.port });
     raft.endpoints = Endpoints(settings.controller_listeners.iter().map(endpoint).collect());
-    raft.static_voters = VoterSet::of_static(raft.local_voter());
     raft.jitter_seed = environment.random_u64();
     raft
 }
 
-fn controller_config(config: &BrokerConfig) -> ControllerConfig {
-    ControllerConfig {
+fn controller_options(config: &BrokerConfig, cluster_id: &str) -> ControllerOptions {
+    ControllerOptions {
         node_id: config.node_id,
-        default_num_partitions: config.num_partitions,
+        cluster_id: cluster_id.to_owned(),
+        num_partitions: config.num_partitions,
         default_replication_factor: config.default_replication_factor,
-        ..ControllerConfig::default()
+        broker_session_timeout_ms: config.broker_session_timeout_ms,
+        delete_topic_enable: config.delete_topic_enable,
+        quorum_node_ids: vec![config.node_id],
     }
 }
 
-fn open_logs(
-    config: &BrokerConfig,
-    locks: ottla_log::DirLocks,
-    image: &MetadataImage,
-    environment: &Environment,
-    now_ms: i64,
-) -> Result<LogManager, OpenError> {
-    let topic_config = |topic: &str| image.topics.by_name(topic).map(|_| Arc::new(topic_configs::log_config_of(config, image, topic)));
+fn was_clean(directory: &Path, environment: &Environment) -> bool {
+    let marker = directory.join(CLEAN_SHUTDOWN_FILE);
+    matches!(environment.disk.metadata(&marker), Ok(Some(_)))
+}
+
+fn open_logs(config: &BrokerConfig, environment: &Environment, now_ms: i64) -> Result<LogManager, OpenError> {
     let manager = topic_configs::log_manager_config(config);
-    LogManager::open(manager, locks, &topic_config, environment.disk.clone(), environment.rng_for_logs(), now_ms)
+    LogManager::open(manager, &|_| None, environment.disk.clone(), environment.split_rng(), now_ms)
 }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use ottla_metadata::feature::supported_features;
 use ottla_model::ErrorCode;
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::api_versions_request::ApiVersionsRequest;
@@ -46,42 +47,39 @@ fn respond(broker: &Broker, context: &RequestContext, request: ApiVersionsReques
         if !is_valid_software(&request.client_software_name) || !is_valid_software(&request.client_software_version) {
             return failed(ErrorCode::InvalidRequest);
         }
-        context.connection.set_client_software(ClientSoftware {
-            name: request.client_software_name,
-            version: request.client_software_version,
-        });
+        context
+            .connection
+            .set_client_software(ClientSoftware { name: request.client_software_name, version: request.client_software_version });
     }
     let is_elsewhere = |cluster_id: &String| *cluster_id != broker.cluster_id() || request.node_id != broker.node_id().0;
     if request.cluster_id.as_ref().is_some_and(is_elsewhere) {
         return failed(ErrorCode::RebootstrapRequired);
     }
-    let features = broker.features();
+    let image = broker.image();
     ApiVersionsResponse {
         api_keys: TABLE
             .iter()
-            .filter(|row| row.advertised)
+            .filter(|row| row.advertised && row.is_on(context.connection.info.is_controller_listener))
             .map(|row| api_version(row.key, row.lowest_advertised_version, row.highest_version))
             .collect(),
-        supported_features: features
-            .supported
-            .iter()
+        supported_features: supported_features()
             // Before v4 a minimum of 0 cannot be told.
-            .filter(|feature| context.api_version >= 4 || feature.min_version > 0)
-            .map(|feature| SupportedFeatureKey {
-                name: feature.name.clone(),
-                min_version: feature.min_version,
-                max_version: feature.max_version,
+            .filter(|(_, range)| context.api_version >= 4 || range.min > 0)
+            .map(|(name, range)| SupportedFeatureKey {
+                name: name.to_owned(),
+                min_version: range.min,
+                max_version: range.max,
                 ..SupportedFeatureKey::default()
             })
             .collect(),
-        finalized_features_epoch: features.finalized_epoch,
-        finalized_features: features
-            .finalized
-            .iter()
+        finalized_features_epoch: image.provenance.last_contained_offset,
+        finalized_features: image
+            .features
+            .finalized()
             .map(|(name, level)| FinalizedFeatureKey {
-                name: name.clone(),
-                max_version_level: *level,
-                min_version_level: *level,
+                name: name.to_owned(),
+                max_version_level: level,
+                min_version_level: level,
                 ..FinalizedFeatureKey::default()
             })
             .collect(),

@@ -23,8 +23,8 @@ impl Handler for CreateDelegationToken {
     fn handle(_broker: &Arc<Broker>, context: RequestContext, request: CreateDelegationTokenRequest) {
         let requester = ("User", "ANONYMOUS");
         let owner_name = request.owner_principal_name.as_deref().filter(|name| !name.is_empty());
-        let (owner_type, owner_name) = owner_name
-            .map_or(requester, |name| (request.owner_principal_type.as_deref().unwrap_or(requester.0), name));
+        let (owner_type, owner_name) =
+            owner_name.map_or(requester, |name| (request.owner_principal_type.as_deref().unwrap_or(requester.0), name));
         context.reply(&CreateDelegationTokenResponse {
             error_code: ErrorCode::DelegationTokenRequestNotAllowed.code(),
             principal_type: owner_type.into(),

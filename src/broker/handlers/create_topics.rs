@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ottla_controller::ApiError;
+use ottla_controller::{ApiError, CreateTopicsRights};
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::create_topics_request::{CreatableTopic, CreateTopicsRequest};
 use ottla_protocol::messages::create_topics_response::{CreatableTopicResult, CreateTopicsResponse};
@@ -24,7 +24,13 @@ impl Handler for CreateTopics {
         let topics = request.topics.clone();
         broker.forward(
             context,
-            move |controller, controller_context| controller.create_topics(controller_context, &request, &|_| true),
+            move |controller, controller_context| {
+                controller.create_topics(
+                    controller_context,
+                    &request,
+                    CreateTopicsRights { create: &|_| true, describe_configs: &|_| true },
+                )
+            },
             move |outcome| outcome.unwrap_or_else(|error| failed(&topics, &error)),
         );
     }

@@ -44,7 +44,8 @@ impl Handler for DeleteRecords {
 }
 
 fn delete(broker: &Broker, image: &MetadataImage, topic_partition: &TopicPartition, offset: i64) -> Result<i64, ErrorCode> {
-    let exists = image.topics.by_name(&topic_partition.topic).is_some_and(|topic| topic.partitions.contains_key(&topic_partition.partition));
+    let exists =
+        image.topics.by_name(&topic_partition.topic).is_some_and(|topic| topic.partitions.contains_key(&topic_partition.partition));
     if !exists {
         return Err(ErrorCode::UnknownTopicOrPartition);
     }

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use ottla_controller::ApiError;
-use ottla_model::ErrorCode;
+use ottla_controller::{ApiError, DeleteTopicsRights};
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::delete_topics_request::DeleteTopicsRequest;
 use ottla_protocol::messages::delete_topics_response::{DeletableTopicResult, DeleteTopicsResponse};
@@ -22,15 +21,11 @@ impl Handler for DeleteTopics {
     const QUOTA: QuotaClass = QuotaClass::ControllerMutation;
 
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: DeleteTopicsRequest) {
-        if !broker.config().delete_topic_enable {
-            let error = if context.api_version < 3 { ErrorCode::InvalidRequest } else { ErrorCode::TopicDeletionDisabled };
-            return context.reply(&failed(&request, &ApiError::of(error)));
-        }
         let version = context.api_version;
         let asked = request.clone();
         broker.forward(
             context,
-            move |controller, controller_context| controller.delete_topics(controller_context, &request, version),
+            move |controller, _| controller.delete_topics(&request, version, DeleteTopicsRights { describe: &|_| true, delete: &|_| true }),
             move |outcome| outcome.unwrap_or_else(|error| failed(&asked, &error)),
         );
     }

@@ -26,11 +26,9 @@ impl Handler for DescribeCluster {
 
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: DescribeClusterRequest) {
         let response = match endpoint_problem(&context, request.endpoint_type) {
-            Some((error, message)) => DescribeClusterResponse {
-                error_code: error.code(),
-                error_message: Some(message),
-                ..DescribeClusterResponse::default()
-            },
+            Some((error, message)) => {
+                DescribeClusterResponse { error_code: error.code(), error_message: Some(message), ..DescribeClusterResponse::default() }
+            }
             None if context.connection.info.is_controller_listener => describe_controllers(broker, &context, &request),
             None => describe(broker, &context, &request),
         };

@@ -16,6 +16,9 @@ use crate::api::{Handler, Operation, Rights};
 use crate::broker::Broker;
 use crate::request::RequestContext;
 
+/// The size of a file system that does not tell.
+const UNKNOWN_BYTES: i64 = -1;
+
 /// The API.
 pub struct DescribeLogDirs;
 
@@ -44,26 +47,33 @@ fn describe(dir: &LogDirInfo, wanted: Option<&HashSet<TopicPartition>>) -> Descr
         return DescribeLogDirsResult { error_code: ErrorCode::KafkaStorageError.code(), log_dir, ..DescribeLogDirsResult::default() };
     }
     let mut topics: BTreeMap<&str, Vec<DescribeLogDirsPartition>> = BTreeMap::new();
-    for (topic_partition, sizes) in &dir.partitions {
+    for sizes in &dir.partitions {
+        let topic_partition = &sizes.partition;
         if wanted.is_none_or(|wanted| wanted.contains(topic_partition)) {
             topics.entry(&topic_partition.topic).or_default().push(DescribeLogDirsPartition {
                 partition_index: topic_partition.partition,
-                partition_size: sizes.size_in_bytes as i64,
+                partition_size: sizes.size_bytes as i64,
                 offset_lag: sizes.log_end_offset.saturating_sub(sizes.high_watermark).max(0),
                 ..DescribeLogDirsPartition::default()
             });
         }
     }
-    let topics = topics
-        .into_iter()
-        .map(|(name, partitions)| DescribeLogDirsTopic { name: name.to_owned(), partitions, ..DescribeLogDirsTopic::default() });
+    let topics = topics.into_iter().map(|(name, partitions)| DescribeLogDirsTopic {
+        name: name.to_owned(),
+        partitions,
+        ..DescribeLogDirsTopic::default()
+    });
     DescribeLogDirsResult {
         log_dir,
         topics: topics.collect(),
-        total_bytes: i64::try_from(dir.total_bytes).unwrap_or(i64::MAX),
-        usable_bytes: i64::try_from(dir.usable_bytes).unwrap_or(i64::MAX),
+        total_bytes: space(dir.total_bytes),
+        usable_bytes: space(dir.usable_bytes),
         ..DescribeLogDirsResult::default()
     }
+}
+
+fn space(bytes: Option<u64>) -> i64 {
+    bytes.map_or(UNKNOWN_BYTES, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX))
 }
 
 fn absolute(path: &Path) -> String {

@@ -49,7 +49,7 @@ fn describe(broker: &Broker, topic: &str, partition_index: i32) -> Result<Partit
         last_sequence: state.last_sequence,
         last_timestamp: state.last_timestamp,
         coordinator_epoch: state.coordinator_epoch,
-        current_txn_start_offset: state.current_transaction_first_offset.unwrap_or(-1),
+        current_txn_start_offset: state.current_transaction_first_offset,
         ..ProducerState::default()
     });
     Ok(PartitionResponse { partition_index, active_producers: active_producers.collect(), ..PartitionResponse::default() })

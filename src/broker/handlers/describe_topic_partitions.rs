@@ -30,8 +30,13 @@ impl Handler for DescribeTopicPartitions {
         let response = match requested_topics(&image, &request) {
             Some(topics) => {
                 let limit = request.response_partition_limit.min(broker.config().max_request_partition_size_limit).max(1);
-                Description { image: &image, listener: &context.connection.info.listener, request: &request, partitions_left: limit as usize }
-                    .describe(topics)
+                Description {
+                    image: &image,
+                    listener: &context.connection.info.listener,
+                    request: &request,
+                    partitions_left: limit as usize,
+                }
+                .describe(topics)
             }
             None => invalid(&request),
         };
@@ -122,7 +127,7 @@ impl Description<'_> {
         DescribeTopicPartitionsResponsePartition {
             partition_index,
             leader_id: endpoints::alive_broker(self.image, partition.leader, self.listener).map_or(-1, |node| node.id.0),
-            leader_epoch: partition.leader_epoch,
+            leader_epoch: partition.leader_epoch.0,
             replica_nodes: ids(&partition.replicas),
             isr_nodes: ids(&partition.isr),
             eligible_leader_replicas: Some(ids(&partition.elr)),

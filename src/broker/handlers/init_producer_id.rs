@@ -32,7 +32,9 @@ impl Handler for InitProducerId {
         }
         broker.next_producer_id(move |result| {
             let response = match result {
-                Ok(producer_id) => InitProducerIdResponse { producer_id: producer_id.0, producer_epoch: 0, ..InitProducerIdResponse::default() },
+                Ok(producer_id) => {
+                    InitProducerIdResponse { producer_id: producer_id.0, producer_epoch: 0, ..InitProducerIdResponse::default() }
+                }
                 Err(error) => failed(error),
             };
             context.reply(&response);

@@ -39,7 +39,8 @@ impl Handler for ListOffsets {
         let topics = request.topics.iter().map(|topic| {
             let partitions = topic.partitions.iter().map(|partition| {
                 let is_repeated = named[&(topic.name.as_str(), partition.partition_index)] > 1;
-                let found = if is_repeated { Err(ErrorCode::InvalidRequest) } else { find(broker, &context, &request, &topic.name, partition) };
+                let found =
+                    if is_repeated { Err(ErrorCode::InvalidRequest) } else { find(broker, &context, &request, &topic.name, partition) };
                 found.unwrap_or_else(|error| failed(partition, error))
             });
             ListOffsetsTopicResponse { name: topic.name.clone(), partitions: partitions.collect(), ..ListOffsetsTopicResponse::default() }
@@ -66,7 +67,11 @@ fn find(
     };
     let topic_partition = TopicPartition::new(topic, partition.partition_index);
     let from_any_replica = request.replica_id == DEBUGGING_REPLICA_ID;
-    let target = if from_any_replica { broker.partitions().fetch_target(&topic_partition, Uuid::ZERO) } else { broker.partitions().listing_target(&topic_partition) };
+    let target = if from_any_replica {
+        broker.partitions().fetch_target(&topic_partition, Uuid::ZERO)
+    } else {
+        broker.partitions().listing_target(&topic_partition)
+    };
     let query = OffsetQuery { timestamp: partition.timestamp, current_leader_epoch: partition.current_leader_epoch, isolation };
     let found = target?.find_offset(&query)?;
     let mut response = failed(partition, ErrorCode::None);

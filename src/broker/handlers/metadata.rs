@@ -96,7 +96,8 @@ fn requested_topics(
         return ids.into_iter().map(|id| view.topic_by_id(id)).collect();
     }
     let names: BTreeSet<&str> = topics.iter().filter_map(|topic| topic.name.as_deref()).collect();
-    let (existing, missing): (Vec<_>, Vec<_>) = names.into_iter().map(|name| (name, image.topics.by_name(name))).partition(|found| found.1.is_some());
+    let (existing, missing): (Vec<_>, Vec<_>) =
+        names.into_iter().map(|name| (name, image.topics.by_name(name))).partition(|found| found.1.is_some());
     let mut responses: Vec<_> = existing.into_iter().filter_map(|(_, topic)| topic).map(|topic| view.topic(topic)).collect();
     let creates = broker.config().auto_create_topics_enable && (request.allow_auto_topic_creation || context.api_version < 4);
     let mut creatable = Vec::new();
@@ -168,7 +169,7 @@ impl View<'_> {
             error_code: error.code(),
             partition_index: index,
             leader_id: leader.map_or(-1, |node| node.id.0),
-            leader_epoch: partition.leader_epoch,
+            leader_epoch: partition.leader_epoch.0,
             replica_nodes: replicas,
             isr_nodes: isr,
             offline_replicas: endpoints::offline_replicas(self.image, partition, self.listener),
@@ -178,7 +179,8 @@ impl View<'_> {
 
     /// Version 0 leaves out brokers that cannot be reached; later versions list all.
     fn listed(&self, brokers: &[ottla_model::BrokerId]) -> Vec<i32> {
-        let reachable = |&&id: &&ottla_model::BrokerId| self.version > 0 || endpoints::alive_broker(self.image, id, self.listener).is_some();
+        let reachable =
+            |&&id: &&ottla_model::BrokerId| self.version > 0 || endpoints::alive_broker(self.image, id, self.listener).is_some();
         brokers.iter().filter(reachable).map(|id| id.0).collect()
     }
 }

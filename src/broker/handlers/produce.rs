@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use ottla_metadata::MetadataImage;
 use ottla_model::{ErrorCode, TopicPartition, Uuid, internal_topic};
-use ottla_protocol::ApiKey;
 use ottla_protocol::messages::produce_request::{PartitionProduceData, ProduceRequest, TopicProduceData};
 use ottla_protocol::messages::produce_response::{
     BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceResponse, ProduceResponse, TopicProduceResponse,
 };
-use ottla_record::{Batches, NO_TIMESTAMP};
+use ottla_protocol::{ApiKey, Records};
+use ottla_record::{Batches, NO_TIMESTAMP, produced_batch};
 
 use crate::api::{Handler, Operation, QuotaClass, Rights};
+use crate::append::{AppendError, Appended, append_produced};
 use crate::broker::Broker;
 use crate::endpoints;
-use crate::partition::{AppendError, Appended, ProduceAppend};
+use crate::partition::Partition;
 use crate::request::RequestContext;
 
 /// The client id under which Kafka's own admin tools may write to internal topics (`AdminUtils`).
@@ -39,17 +40,47 @@ impl Handler for Produce {
 
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: ProduceRequest) {
         let image = broker.image();
-        let produce = ProduceCall { broker, image: &image, context: &context, request: &request };
+        let mut produce = ProduceCall { broker, image: &image, context: &context, request: &request, unflushed: Vec::new() };
         let response = produce.respond();
-        if request.acks != 0 {
-            return context.reply(&response);
+        let unflushed = produce.unflushed;
+        if unflushed.is_empty() {
+            return answer(context, request.acks, &response);
         }
-        match first_error(&response) {
-            None => context.no_reply(),
-            Some((topic, partition, error)) => {
-                let reason = format!("Produce with acks=0 failed for {topic}-{partition}: {}", error_name(error));
-                context.close(reason);
-            }
+        let (flushing, acks) = (broker.clone(), request.acks);
+        broker.environment().blocking.run(Box::new(move || {
+            let mut response = response;
+            flush(&flushing, &unflushed, context.now_ms, &mut response);
+            answer(context, acks, &response);
+        }));
+    }
+}
+
+fn answer(context: RequestContext, acks: i16, response: &ProduceResponse) {
+    if acks != 0 {
+        return context.reply(response);
+    }
+    match first_error(response) {
+        None => context.no_reply(),
+        Some((topic, partition, error)) => {
+            let reason = format!("Produce with acks=0 failed for {topic}-{partition}: {}", error_name(error));
+            context.close(reason);
+        }
+    }
+}
+
+/// A partition whose `flush.messages` asks for a flush before the answer; `topic` and `place` tell where its result is in the response.
+struct Unflushed {
+    topic: usize,
+    place: usize,
+    partition: Arc<Partition>,
+    end_offset: i64,
+}
+
+fn flush(broker: &Arc<Broker>, unflushed: &[Unflushed], now_ms: i64, response: &mut ProduceResponse) {
+    for Unflushed { topic, place, partition, end_offset } in unflushed {
+        if let Err(error) = partition.flush(broker, *end_offset, now_ms) {
+            let index = partition.topic_partition().partition;
+            response.responses[*topic].partition_responses[*place] = refused(index, error);
         }
     }
 }
@@ -72,15 +103,18 @@ struct ProduceCall<'a> {
     image: &'a MetadataImage,
     context: &'a RequestContext,
     request: &'a ProduceRequest,
+    unflushed: Vec<Unflushed>,
 }
 
 impl ProduceCall<'_> {
-    fn respond(&self) -> ProduceResponse {
+    fn respond(&mut self) -> ProduceResponse {
         if self.has_transactional_records() && self.request.transactional_id.is_none() {
             return self.refuse_all(ErrorCode::TransactionalIdAuthorizationFailed);
         }
-        let responses: Vec<_> = self.request.topic_data.iter().map(|topic| self.topic(topic)).collect();
-        let names_other_leaders = responses.iter().flat_map(|topic| &topic.partition_responses).any(|partition| partition.current_leader.leader_id >= 0);
+        let request = self.request;
+        let responses: Vec<_> = request.topic_data.iter().enumerate().map(|(place, topic)| self.topic(place, topic)).collect();
+        let names_other_leaders =
+            responses.iter().flat_map(|topic| &topic.partition_responses).any(|partition| partition.current_leader.leader_id >= 0);
         let node_endpoints = if names_other_leaders { self.node_endpoints(&responses) } else { Vec::new() };
         ProduceResponse { responses, node_endpoints, ..ProduceResponse::default() }
     }
@@ -102,14 +136,15 @@ impl ProduceCall<'_> {
         ProduceResponse { responses: topics.collect(), ..ProduceResponse::default() }
     }
 
-    fn topic(&self, topic: &TopicProduceData) -> TopicProduceResponse {
+    fn topic(&mut self, topic_place: usize, topic: &TopicProduceData) -> TopicProduceResponse {
         let by_id = self.context.api_version >= FIRST_VERSION_WITH_TOPIC_IDS;
-        let image = if by_id { self.image.topics.by_id(topic.topic_id) } else { self.image.topics.by_name(&topic.name) };
-        let partition_responses = topic.partition_data.iter().map(|data| match image {
+        let topics = &self.image.topics;
+        let image = if by_id { topics.by_id(topic.topic_id) } else { topics.by_name(&topic.name) };
+        let partition_responses = topic.partition_data.iter().enumerate().map(|(place, data)| match image {
             None if by_id => refused(data.index, ErrorCode::UnknownTopicId),
             Some(image) if image.partitions.contains_key(&data.index) => {
                 let topic_partition = TopicPartition { topic: image.name.clone(), partition: data.index };
-                self.partition(topic_partition, image.id, data)
+                self.partition((topic_place, place), &topic_partition, image.id, data)
             }
             Some(_) | None => refused(data.index, ErrorCode::UnknownTopicOrPartition),
         });
@@ -117,15 +152,26 @@ impl ProduceCall<'_> {
         TopicProduceResponse { name: topic.name.clone(), topic_id: topic.topic_id, partition_responses, ..TopicProduceResponse::default() }
     }
 
-    fn partition(&self, topic_partition: TopicPartition, topic_id: Uuid, data: &PartitionProduceData) -> PartitionProduceResponse {
-        match self.append(&topic_partition, topic_id, data) {
-            Ok(appended) => PartitionProduceResponse {
-                index: data.index,
-                base_offset: appended.first_offset,
-                log_append_time_ms: appended.log_append_time_ms,
-                log_start_offset: appended.log_start_offset,
-                ..PartitionProduceResponse::default()
-            },
+    fn partition(
+        &mut self,
+        (topic, place): (usize, usize),
+        topic_partition: &TopicPartition,
+        topic_id: Uuid,
+        data: &PartitionProduceData,
+    ) -> PartitionProduceResponse {
+        match self.append(topic_partition, topic_id, data) {
+            Ok((partition, appended)) => {
+                if appended.flush_due {
+                    self.unflushed.push(Unflushed { topic, place, partition, end_offset: appended.end_offset });
+                }
+                PartitionProduceResponse {
+                    index: data.index,
+                    base_offset: appended.first_offset,
+                    log_append_time_ms: appended.log_append_time_ms,
+                    log_start_offset: appended.log_start_offset,
+                    ..PartitionProduceResponse::default()
+                }
+            }
             Err(error) => {
                 let mut response = failed(data.index, &error);
                 if error.code == ErrorCode::NotLeaderOrFollower && self.context.api_version >= FIRST_VERSION_WITH_LEADER {
@@ -136,15 +182,14 @@ impl ProduceCall<'_> {
         }
     }
 
-    fn append(&self, topic_partition: &TopicPartition, topic_id: Uuid, data: &PartitionProduceData) -> Result<Appended, AppendError> {
-        let records = data.records.as_ref().and_then(|records| records.memory()).cloned().unwrap_or_default();
-        let append = ProduceAppend {
-            records,
-            api_version: self.context.api_version,
-            required_acks: self.request.acks,
-            now_ms: self.context.now_ms,
-        };
-        append.check_shape()?;
+    fn append(
+        &self,
+        topic_partition: &TopicPartition,
+        topic_id: Uuid,
+        data: &PartitionProduceData,
+    ) -> Result<(Arc<Partition>, Appended), AppendError> {
+        let records = data.records.as_ref().and_then(Records::memory).map_or(&[][..], |records| records);
+        let batch = produced_batch(records, self.context.api_version)?;
         if !matches!(self.request.acks, -1..=1) {
             return Err(AppendError::of(ErrorCode::InvalidRequiredAcks));
         }
@@ -152,14 +197,15 @@ impl ProduceCall<'_> {
             return Err(AppendError::of(ErrorCode::InvalidTopicException));
         }
         let partition = self.broker.partitions().leader(topic_partition, topic_id)?;
-        partition.append(self.broker, append)
+        let appended = append_produced(self.broker, &partition, &batch, self.context.api_version, self.context.now_ms)?;
+        Ok((partition, appended))
     }
 
     fn current_leader(&self, topic_id: Uuid, partition: i32) -> LeaderIdAndEpoch {
         match self.image.topics.partition(topic_id, partition) {
             Some(registration) => LeaderIdAndEpoch {
                 leader_id: registration.leader.0,
-                leader_epoch: registration.leader_epoch,
+                leader_epoch: registration.leader_epoch.0,
                 ..LeaderIdAndEpoch::default()
             },
             None => LeaderIdAndEpoch::default(),
@@ -189,9 +235,9 @@ fn refused(index: i32, error: ErrorCode) -> PartitionProduceResponse {
 }
 
 fn failed(index: i32, error: &AppendError) -> PartitionProduceResponse {
-    let record_errors = error.record_errors.iter().map(|record| BatchIndexAndErrorMessage {
+    let record_errors = error.bad_records.iter().map(|record| BatchIndexAndErrorMessage {
         batch_index: record.batch_index,
-        batch_index_error_message: record.message.clone(),
+        batch_index_error_message: Some(record.message.clone()),
         ..BatchIndexAndErrorMessage::default()
     });
     PartitionProduceResponse {
