@@ -19,4 +19,28 @@ pub struct BrokerConfig {
     pub request_timeout_ms: i32,
     pub rack: Option<String>,
     pub broker_session_timeout_ms: i64,
+    pub port: u16,
+}
+impl BrokerConfig {
+    pub fn stub(dir: PathBuf, port: u16) -> BrokerConfig {
+        BrokerConfig {
+            node_id: BrokerId(1),
+            auto_create_topics_enable: true,
+            fetch_max_bytes: 57671680,
+            max_request_partition_size_limit: 2000,
+            delete_topic_enable: true,
+            log_dirs: vec![dir.clone()],
+            metadata_log_dir: dir,
+            max_incremental_fetch_session_cache_slots: 1000,
+            offsets_topic_num_partitions: 50,
+            offsets_topic_replication_factor: 1,
+            offsets_topic_segment_bytes: 104857600,
+            num_partitions: 1,
+            default_replication_factor: 1,
+            request_timeout_ms: 30000,
+            rack: None,
+            broker_session_timeout_ms: 9000,
+            port,
+        }
+    }
 }
