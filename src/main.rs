@@ -21,10 +21,13 @@ struct Cli {
 enum Command {
     /// Run a node until it is told to stop.
     Serve(cli::serve::ServeArgs),
+    /// Print what is in the files of a log directory.
+    DumpLog(cli::dump_log::DumpLogArgs),
 }
 
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Serve(args) => cli::serve::run(&args),
+        Command::DumpLog(args) => cli::dump_log::run(args),
     }
 }

@@ -1,5 +1,6 @@
-//! The commands of the binary besides `serve`: they work on directories and files, never on a running node.
+//! The commands of the binary: `serve` runs a node, the others work on directories and files and never on a running node.
 
 pub mod dump_log;
 pub mod format;
 mod scram;
+pub mod serve;
