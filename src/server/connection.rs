@@ -197,6 +197,10 @@ impl ConnectionTask {
         if self.outgoing.is_empty() {
             return Ok(false);
         }
+        match self.outgoing.poll_in_memory(context) {
+            Poll::Pending => return Ok(false),
+            Poll::Ready(outcome) => outcome?,
+        }
         match self.transport.poll_writable(context) {
             Poll::Pending => return Ok(false),
             Poll::Ready(outcome) => outcome?,

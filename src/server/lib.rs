@@ -2,6 +2,7 @@
 //! place that names tokio. It knows nothing of what a request asks: between a frame and its answer stands a [`Service`].
 
 mod budget;
+mod cold_read;
 mod config;
 mod connection;
 mod frame;

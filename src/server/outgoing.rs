@@ -3,15 +3,21 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use bytes::Buf;
 use ottla_io::PinnedFile;
 use ottla_protocol::{FileRange, Part};
 
+use crate::cold_read::{ColdRead, is_in_memory};
 use crate::transport::{More, Plaintext};
 
 /// Parts that are gathered into one call.
 const GATHERED_PARTS_MAX: usize = 64;
+
+/// What is offered to the kernel at once of a file: enough to fill any socket buffer, little enough to let others have a turn.
+const PIECE_BYTES_MAX: usize = 1 << 20;
 
 /// What is read at once of a file that the kernel cannot send.
 const COPIED_BYTES_MAX: usize = 64 * 1024;
@@ -29,6 +35,9 @@ pub struct Progress {
 #[derive(Debug, Default)]
 pub struct Outgoing {
     parts: VecDeque<Part>,
+    /// Bytes at the start of the first part, if it is a range of a file, that need no waiting for the disk.
+    in_memory_bytes: usize,
+    cold_read: Option<ColdRead>,
 }
 
 impl Outgoing {
@@ -49,7 +58,27 @@ impl Outgoing {
         }
     }
 
-    /// Sends until the socket is full, everything is sent, or one file range was offered to the kernel.
+    /// Waits until what comes next can be sent without waiting for the disk.
+    pub fn poll_in_memory(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(Part::File(range)) = self.parts.front() else { return Poll::Ready(Ok(())) };
+        let piece_bytes = range.length.min(PIECE_BYTES_MAX);
+        if self.in_memory_bytes == 0 && self.cold_read.is_none() {
+            let file = pinned(range)?;
+            if file.descriptor().is_some_and(|descriptor| !is_in_memory(descriptor, range.position, piece_bytes)) {
+                self.cold_read = Some(ColdRead::start(file, range.position, piece_bytes));
+            } else {
+                self.in_memory_bytes = piece_bytes;
+            }
+        }
+        if let Some(read) = &mut self.cold_read {
+            ready!(read.poll(context))?;
+            self.cold_read = None;
+            self.in_memory_bytes = piece_bytes;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Sends until the socket is full, everything is sent, or one piece of a file was offered to the kernel.
     pub fn send(&mut self, transport: &Plaintext) -> io::Result<Progress> {
         let mut progress = Progress { memory_bytes: 0, moved: false };
         match self.parts.front_mut() {
@@ -61,8 +90,10 @@ impl Outgoing {
                 }
             }
             Some(Part::File(range)) => {
-                if let Some(sent) = send_range(transport, range)? {
+                let piece = FileRange { length: self.in_memory_bytes, ..range.clone() };
+                if let Some(sent) = send_piece(transport, &piece)? {
                     progress.moved = true;
+                    self.in_memory_bytes -= sent;
                     range.position += sent as u64;
                     range.length -= sent;
                     if range.length == 0 {
@@ -100,18 +131,22 @@ impl Outgoing {
     }
 }
 
-fn send_range(transport: &Plaintext, range: &FileRange) -> io::Result<Option<usize>> {
-    let file = range.file.downcast_ref::<PinnedFile>().ok_or_else(|| io::Error::other("an answer holds a file of an unknown kind"))?;
+fn pinned(range: &FileRange) -> io::Result<Arc<PinnedFile>> {
+    range.file.clone().downcast().map_err(|_| io::Error::other("an answer holds a file of an unknown kind"))
+}
+
+fn send_piece(transport: &Plaintext, piece: &FileRange) -> io::Result<Option<usize>> {
+    let file = pinned(piece)?;
     let sent = match file.descriptor() {
-        Some(descriptor) => transport.try_send_file(descriptor, range.position, range.length)?,
+        Some(descriptor) => transport.try_send_file(descriptor, piece.position, piece.length)?,
         None => {
-            let mut buffer = vec![0; range.length.min(COPIED_BYTES_MAX)];
-            let read = file.read_at(&mut buffer, range.position)?;
+            let mut buffer = vec![0; piece.length.min(COPIED_BYTES_MAX)];
+            let read = file.read_at(&mut buffer, piece.position)?;
             if read == 0 { Some(0) } else { transport.try_write(&[IoSlice::new(&buffer[..read])], More::Ends)? }
         }
     };
     if sent == Some(0) {
-        let message = format!("a file ends before position {} of an answer", range.position);
+        let message = format!("a file ends before position {} of an answer", piece.position);
         return Err(io::Error::new(ErrorKind::UnexpectedEof, message));
     }
     Ok(sent)

@@ -11,9 +11,6 @@ use socket2::{MaybeUninitSlice, SockRef};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-/// The bytes that one call hands to the kernel from a file: enough to fill any socket buffer, little enough to let others have a turn.
-const SEND_FILE_BYTES_MAX: usize = 1 << 20;
-
 /// Whether more bytes of the same answer follow at once, so that the kernel may wait for them before it sends a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum More {
@@ -75,7 +72,7 @@ impl Plaintext {
     pub fn try_send_file(&self, file: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<Option<usize>> {
         let outcome = self.stream.try_io(Interest::WRITABLE, || {
             let mut offset = position;
-            Ok(rustix::fs::sendfile(self.stream.as_fd(), file, Some(&mut offset), length.min(SEND_FILE_BYTES_MAX))?)
+            Ok(rustix::fs::sendfile(self.stream.as_fd(), file, Some(&mut offset), length)?)
         });
         retryable(outcome)
     }

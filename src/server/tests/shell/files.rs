@@ -57,6 +57,16 @@ fn ranges_of_files_are_sent_by_the_kernel() {
 }
 
 #[test]
+fn ranges_that_are_only_on_the_disk_are_sent_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = pinned(&RealDisk::new(HandleLimit(16)), directory.path());
+    let descriptor = file.descriptor().unwrap();
+    rustix::fs::fsync(descriptor).unwrap();
+    rustix::fs::fadvise(descriptor, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    check(file);
+}
+
+#[test]
 fn ranges_of_files_without_descriptor_are_copied() {
     let disk = MemoryDisk::default();
     disk.create_dir_all(Path::new("/data")).unwrap();
