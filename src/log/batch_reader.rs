@@ -101,14 +101,17 @@ impl BatchReader {
         self.load(batch.position, batch.header.size_in_bytes())
     }
 
-    /// Whether a batch that the walk has just passed has the CRC that it says it has. Messages from before format v2 are taken as
-    /// they are.
+    /// Whether a batch that the walk has just passed has the CRC that it says it has.
     pub(crate) fn is_valid(&mut self, batch: &FileBatch) -> io::Result<bool> {
-        if batch.header.magic < CURRENT_MAGIC {
-            return Ok(true);
-        }
         let bytes = self.bytes_of(batch)?;
-        Ok(crc32c::crc32c(&bytes[CRC_COVERS_FROM..]) == batch.header.crc)
+        let computed = if batch.header.magic < CURRENT_MAGIC {
+            let mut crc = flate2::Crc::new();
+            crc.update(&bytes[LEGACY_CRC_COVERS_FROM..]);
+            crc.sum()
+        } else {
+            crc32c::crc32c(&bytes[CRC_COVERS_FROM..])
+        };
+        Ok(computed == batch.header.crc)
     }
 
     /// `len` bytes from `position` on; they lie within the range.
@@ -125,6 +128,8 @@ impl BatchReader {
     }
 }
 
+/// Before format v2 the CRC, a CRC-32, covered everything from the magic on.
+const LEGACY_CRC_COVERS_FROM: usize = 16;
 /// The CRC covers everything from the attributes on.
 pub(crate) const CRC_COVERS_FROM: usize = 21;
 
@@ -159,7 +164,7 @@ fn legacy_header(bytes: &[u8], magic: i8) -> Result<BatchHeader, HeaderError> {
         batch_length,
         partition_leader_epoch: NO_PARTITION_LEADER_EPOCH,
         magic,
-        crc: 0,
+        crc: u32::from_be_bytes(*bytes[LOG_OVERHEAD..].first_chunk().expect("the magic lies behind the CRC")),
         attributes: Attributes::default(),
         last_offset_delta: 0,
         base_timestamp: max_timestamp,
@@ -228,7 +233,9 @@ mod tests {
         let mut message = Vec::new();
         message.extend(41i64.to_be_bytes());
         message.extend(22i32.to_be_bytes());
-        message.extend([1, 2, 3, 4, 1, 0]);
+        // CRC-32 of what follows it: magic 1, no attributes, a timestamp, no key, no value.
+        message.extend(0xff35_b01cu32.to_be_bytes());
+        message.extend([1, 0]);
         message.extend(1234i64.to_be_bytes());
         message.extend([0xff; 8]);
         let bytes = [message.clone(), TestBatch::at(42).bytes()].concat();
@@ -236,6 +243,7 @@ mod tests {
         let mut reader = BatchReader::new(&file, 0, end, 4096);
         let old = reader.next().unwrap().unwrap();
         assert_eq!((old.header.last_offset(), old.header.max_timestamp, old.end_position()), (41, 1234, message.len() as u32));
+        assert!(reader.is_valid(&old).unwrap());
         assert_eq!(reader.next().unwrap().unwrap().header.base_offset, 42);
     }
 }

@@ -21,6 +21,7 @@ pub struct FlushTask {
     files: Vec<Arc<dyn DiskFile>>,
     snapshots_and_metadata: Vec<PathBuf>,
     sync_dir: bool,
+    names_changed: u32,
     end_offset: i64,
     truncations: u32,
 }
@@ -60,11 +61,10 @@ impl Log {
     /// What has to be made durable for the whole log to be; `None` when it is. Run the task, without the lock if need be, and hand it
     /// to [`Log::flushed`].
     pub fn prepare_flush(&mut self) -> Result<Option<FlushTask>, StorageError> {
-        if self.recovery_point >= self.log_end_offset && !self.metadata_unsynced {
-            self.write_leader_epochs()?;
+        self.write_leader_epochs()?;
+        if self.recovery_point >= self.log_end_offset && self.names_synced == self.names_changed {
             return Ok(None);
         }
-        self.write_leader_epochs()?;
         self.guard_mut("flush", Log::flush_task).map(Some)
     }
 
@@ -82,14 +82,14 @@ impl Log {
         if self.metadata_unsynced {
             snapshots_and_metadata.push(self.dir.join(PARTITION_METADATA));
         }
-        let new_segment = self.segments[from..].iter().any(|segment| segment.base_offset() >= self.recovery_point);
         Ok(FlushTask {
             disk: self.disk.clone(),
             failure: self.failure.clone(),
             dir: self.dir.clone(),
             files,
             snapshots_and_metadata,
-            sync_dir: new_segment || self.metadata_unsynced,
+            sync_dir: self.names_synced != self.names_changed,
+            names_changed: self.names_changed,
             end_offset: self.log_end_offset,
             truncations: self.truncations,
         })
@@ -99,6 +99,7 @@ impl Log {
     pub fn flushed(&mut self, task: &FlushTask, now_ms: i64) {
         self.last_flushed_ms = now_ms;
         self.metadata_unsynced = false;
+        self.names_synced = task.names_changed;
         if task.truncations == self.truncations {
             self.recovery_point = self.recovery_point.max(task.end_offset);
         }
@@ -119,8 +120,9 @@ impl Log {
         let path = self.dir.join(LEADER_EPOCH_CHECKPOINT);
         let disk = self.disk.clone();
         let written = self.guard("write leader epochs", || replace_file(disk.as_ref(), &path, content.as_bytes()));
-        if written.is_err() {
-            self.leader_epochs.mark_dirty();
+        match written {
+            Ok(()) => self.names_changed += 1,
+            Err(_) => self.leader_epochs.mark_dirty(),
         }
         written
     }

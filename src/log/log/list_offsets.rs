@@ -68,10 +68,14 @@ impl Log {
     }
 
     fn search_timestamp(&self, timestamp: i64) -> io::Result<Option<TimestampedOffset>> {
-        for segment in &self.segments {
-            // The first segment that is late enough decides, even if what is late in it lies before the log start.
-            if segment.largest_timestamp()? >= timestamp {
-                return search_segment(segment, timestamp, self.log_start_offset);
+        let first = self.floor_segment(self.log_start_offset).unwrap_or(0);
+        for segment in &self.segments[first..] {
+            if segment.largest_timestamp()? < timestamp {
+                continue;
+            }
+            // What is late enough in the first segment may lie before the log start.
+            if let Some(found) = search_segment(segment, timestamp, self.log_start_offset)? {
+                return Ok(Some(found));
             }
         }
         Ok(None)

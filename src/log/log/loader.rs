@@ -19,7 +19,7 @@ use crate::dirty_logs::DirtyLogs;
 use crate::errors::{LogDirFailure, StorageError};
 use crate::leader_epoch_cache::LeaderEpochCache;
 use crate::producer::{ProducerStateConfig, ProducerStateManager};
-use crate::segment::LogSegment;
+use crate::segment::{LogSegment, RecoveredEnd};
 
 /// What is known of a log before it is opened.
 #[derive(Clone, Debug)]
@@ -75,6 +75,10 @@ impl Log {
             log.load_topic_id(files.has_partition_metadata, open.topic_id)?;
             let recovered_from = log.load_segments(&files, &open, now_ms)?;
             log.settle_offsets(&open, now_ms)?;
+            if !log.removals.is_empty() {
+                // Segments behind a gap must not come back with the next power loss.
+                log.disk.sync_dir(&log.dir)?;
+            }
             log.load_producers(&open, recovered_from, now_ms)?;
             Ok(log)
         })
@@ -109,6 +113,9 @@ impl Log {
             settle_later: false,
             changed_since_close: !open.clean,
             metadata_unsynced: false,
+            // What a killed broker did to names may not be durable either.
+            names_changed: u32::from(!open.clean),
+            names_synced: 0,
         })
     }
 
@@ -136,6 +143,7 @@ impl Log {
         file.write_all_at(&mut [IoSlice::new(format_partition_metadata(topic_id).as_bytes())], 0)?;
         self.topic_id = Some(topic_id);
         self.metadata_unsynced = true;
+        self.names_changed += 1;
         self.mark_dirty();
         Ok(())
     }
@@ -144,28 +152,35 @@ impl Log {
     fn load_segments(&mut self, files: &DirectoryFiles, open: &LogOpen, now_ms: i64) -> io::Result<Option<i64>> {
         let mut recovered_from: Option<i64> = None;
         let mut base_offsets = files.segments.iter().peekable();
-        let mut truncated = false;
+        // Where the segment before ended, if it was recovered; what follows must begin there.
+        let mut recovered_end: Option<RecoveredEnd> = None;
         while let Some((&base_offset, segment_files)) = base_offsets.next() {
             let end_offset = base_offsets.peek().map_or(i64::MAX, |(next, _)| **next);
             let mut segment = self.open_segment(base_offset, segment_files)?;
-            if truncated {
-                // What follows a gap is not part of the log any more.
+            let is_active = end_offset == i64::MAX;
+            let is_unflushed = !open.clean && end_offset > open.recovery_point;
+            if is_unflushed && recovered_end.is_some_and(|end| self.is_behind_a_gap(base_offset, &end)) {
+                tracing::warn!(partition = %self.topic_partition, base_offset, "dropping a segment behind a gap");
                 self.delete_segment_files(&segment, now_ms)?;
                 continue;
             }
-            let is_active = end_offset == i64::MAX;
-            let is_unflushed = !open.clean && end_offset > open.recovery_point;
             let has_indexes = segment_files.sizes.offset_index.is_some() && segment_files.sizes.time_index.is_some();
             let looks_sane = has_indexes && (open.clean && !is_active || segment.indexes_are_sane()?);
+            recovered_end = None;
             if is_unflushed || !looks_sane {
                 let trusted_offset = if looks_sane { open.recovery_point } else { 0 };
-                let from = self.recover_segment(&mut segment, trusted_offset)?;
-                recovered_from = Some(recovered_from.map_or(from.offset, |earlier| earlier.min(from.offset)));
-                truncated = from.truncated_bytes > 0;
+                let (first_offset, end) = self.recover_segment(&mut segment, trusted_offset)?;
+                recovered_from = Some(recovered_from.map_or(first_offset, |earlier| earlier.min(first_offset)));
+                recovered_end = Some(end);
             }
             self.segments.push(segment);
         }
         Ok(recovered_from)
+    }
+
+    /// Whether records are missing before a segment. Offsets are without gaps but for compacted logs, where only cut bytes tell.
+    fn is_behind_a_gap(&self, base_offset: i64, end: &RecoveredEnd) -> bool {
+        end.truncated_bytes > 0 || (!self.config.cleanup_policy.compact && end.next_offset != base_offset)
     }
 
     fn open_segment(&self, base_offset: i64, files: &SegmentFiles) -> io::Result<LogSegment> {
@@ -173,10 +188,11 @@ impl Log {
         LogSegment::open(self.disk.as_ref(), &self.dir, base_offset, files.sizes, times)
     }
 
-    fn recover_segment(&mut self, segment: &mut LogSegment, trusted_offset: i64) -> io::Result<Recovered> {
+    /// Recovers a segment; returns the first offset that was looked at again, and where the segment ends.
+    fn recover_segment(&mut self, segment: &mut LogSegment, trusted_offset: i64) -> io::Result<(i64, RecoveredEnd)> {
         let mut first_offset = None;
         let leader_epochs = &mut self.leader_epochs;
-        let truncated_bytes = segment.recover(trusted_offset, &self.config, |header| {
+        let end = segment.recover(trusted_offset, &self.config, |header| {
             first_offset.get_or_insert(header.base_offset);
             let newer = leader_epochs.latest().is_none_or(|latest| header.partition_leader_epoch > latest.epoch);
             if newer {
@@ -184,11 +200,11 @@ impl Log {
             }
         })?;
         let base_offset = segment.base_offset();
-        if truncated_bytes > 0 {
-            let (partition, size) = (&self.topic_partition, segment.size());
+        if end.truncated_bytes > 0 {
+            let (partition, size, truncated_bytes) = (&self.topic_partition, segment.size(), end.truncated_bytes);
             tracing::warn!(%partition, base_offset, truncated_bytes, size, "cut off what is no whole batch at the end of a segment");
         }
-        Ok(Recovered { offset: first_offset.unwrap_or(base_offset), truncated_bytes })
+        Ok((first_offset.unwrap_or(base_offset), end))
     }
 
     /// Finds the end of the log, and drops all of it when it ends before the log start offset.
@@ -211,13 +227,13 @@ impl Log {
             self.segments.push(LogSegment::create(self.disk.as_ref(), &self.dir, base_offset, &self.config, times)?);
             self.log_end_offset = base_offset;
             self.recovery_point = self.recovery_point.min(base_offset);
+            self.names_changed += 1;
             self.mark_dirty();
         }
         self.log_start_offset = open.log_start_offset.max(self.first_segment_base_offset());
         self.leader_epochs.truncate_from_end(self.log_end_offset);
         self.leader_epochs.truncate_from_start(self.log_start_offset);
-        let durable = if open.clean { self.log_end_offset } else { self.recovery_point.min(self.log_end_offset) };
-        self.recovery_point = durable.max(self.log_start_offset);
+        self.recovery_point = if open.clean { self.log_end_offset } else { self.recovery_point.min(self.log_end_offset) };
         self.high_watermark = self.log_start_offset;
         Ok(())
     }
@@ -239,13 +255,6 @@ impl Log {
         self.update_first_unstable_offset();
         Ok(())
     }
-}
-
-/// How a recovery of a segment went.
-struct Recovered {
-    /// The first offset that was looked at again.
-    offset: i64,
-    truncated_bytes: u32,
 }
 
 /// The leader epochs on disk. Damage is not fatal: recovery finds again those that matter.

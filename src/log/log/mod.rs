@@ -5,6 +5,8 @@
 
 mod append;
 mod flush;
+#[cfg(test)]
+mod harness;
 mod list_offsets;
 mod loader;
 mod producers;
@@ -12,6 +14,8 @@ mod read;
 mod recent;
 mod retention;
 mod roll;
+#[cfg(test)]
+mod tests;
 mod truncate;
 mod upkeep;
 
@@ -87,6 +91,9 @@ pub struct Log {
     changed_since_close: bool,
     /// `partition.metadata` was written but is not durable.
     metadata_unsynced: bool,
+    /// Counts files that were created or renamed; the directory is durable up to `names_synced`.
+    names_changed: u32,
+    names_synced: u32,
 }
 
 impl Log {

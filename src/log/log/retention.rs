@@ -98,7 +98,6 @@ impl Log {
         }
         self.log_start_offset = log_start_offset;
         self.high_watermark = self.high_watermark.max(log_start_offset);
-        self.recovery_point = self.recovery_point.max(log_start_offset);
         self.leader_epochs.truncate_from_start(log_start_offset);
         self.producers.on_log_start_offset(log_start_offset);
         self.update_first_unstable_offset();
@@ -107,16 +106,25 @@ impl Log {
 
     /// Renames a segment's files, and its producer snapshot, and puts them down for removal.
     pub(super) fn delete_segment_files(&mut self, segment: &LogSegment, now_ms: i64) -> io::Result<()> {
-        let mut files = segment.mark_deleted(self.disk.as_ref(), &self.dir)?;
         if self.producers.forget_snapshot(segment.base_offset()) {
-            let snapshot = segment_file(&self.dir, segment.base_offset(), PRODUCER_SNAPSHOT_SUFFIX);
-            let renamed = segment_file(&self.dir, segment.base_offset(), &format!("{PRODUCER_SNAPSHOT_SUFFIX}{DELETED_SUFFIX}"));
-            self.disk.rename(&snapshot, &renamed)?;
-            files.push(renamed);
+            let path = |suffix: &str| segment_file(&self.dir, segment.base_offset(), suffix);
+            let renamed = path(&format!("{PRODUCER_SNAPSHOT_SUFFIX}{DELETED_SUFFIX}"));
+            self.disk.rename(&path(PRODUCER_SNAPSHOT_SUFFIX), &renamed)?;
+            self.put_down_for_removal(vec![renamed], now_ms);
         }
-        self.removals.push(PendingRemoval { due_ms: now_ms.saturating_add(self.config.file_delete_delay_ms), files });
+        self.replace_segment_files(segment, now_ms)
+    }
+
+    /// The same, when another segment takes the place of this one and the snapshot with it.
+    pub(super) fn replace_segment_files(&mut self, segment: &LogSegment, now_ms: i64) -> io::Result<()> {
+        let files = segment.mark_deleted(self.disk.as_ref(), &self.dir)?;
+        self.put_down_for_removal(files, now_ms);
         self.mark_dirty();
         Ok(())
+    }
+
+    fn put_down_for_removal(&mut self, files: Vec<PathBuf>, now_ms: i64) {
+        self.removals.push(PendingRemoval { due_ms: now_ms.saturating_add(self.config.file_delete_delay_ms), files });
     }
 
     /// Removes files whose delay is over.

@@ -13,13 +13,15 @@ impl Log {
         if self.active().base_offset() == base_offset {
             // The active segment is empty but cannot hold what comes: it is replaced by one with fresh indexes.
             let empty = self.segments.pop().expect("a log has a segment");
-            self.delete_segment_files(&empty, now_ms)?;
+            self.replace_segment_files(&empty, now_ms)?;
         } else {
             self.active_mut().become_inactive()?;
         }
         let times = self.segment_times(base_offset, now_ms);
         let segment = LogSegment::create(self.disk.as_ref(), &self.dir, base_offset, &self.config, times)?;
         self.segments.push(segment);
+        self.names_changed += 1;
+        self.mark_dirty();
         self.recent.clear();
         self.producers.set_end_offset(base_offset);
         self.producers.take_snapshot(snapshot_source(&self.disk, &self.dir), false)?;

@@ -84,7 +84,9 @@ impl Log {
         self.rebuild_producers(now_ms)?;
         self.high_watermark = self.high_watermark.min(offset);
         self.update_first_unstable_offset();
-        Ok(())
+        // What was cut off must not come back after a power loss, when newer records may have taken its offsets elsewhere.
+        self.active().file().sync_data()?;
+        self.disk.sync_dir(&self.dir)
     }
 
     /// Removes all records; the next one gets this offset.
@@ -106,7 +108,7 @@ impl Log {
             log.high_watermark = offset;
             log.recovery_point = log.recovery_point.min(offset);
             log.update_first_unstable_offset();
-            Ok(())
+            log.disk.sync_dir(&log.dir)
         })
     }
 }

@@ -80,8 +80,8 @@ impl LogManager {
         let directories = open_directories(&config, disk.as_ref())?;
         let mut jobs = Vec::new();
         let mut deleted_dirs = Vec::new();
-        for index in 0..directories.len() {
-            list_directory(index, &directories[index], disk.as_ref(), rng.as_mut(), &mut jobs, &mut deleted_dirs, now_ms)?;
+        for (index, directory) in directories.iter().enumerate() {
+            list_directory(index, directory, disk.as_ref(), rng.as_mut(), &mut jobs, &mut deleted_dirs, now_ms)?;
         }
         let dirty_logs: Arc<DirtyLogs> = Arc::default();
         let loading = Loading { config: &config, topic_configs, disk: &disk, directories: &directories, dirty_logs: &dirty_logs, now_ms };

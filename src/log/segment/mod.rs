@@ -13,6 +13,7 @@ use ottla_io::{Disk, DiskFile, OpenMode};
 use ottla_record::BatchHeader;
 
 pub(crate) use lookup::Located;
+pub(crate) use recover::RecoveredEnd;
 
 use crate::batch_reader::{BatchReader, READ_AHEAD_LOOKUP};
 use crate::config::LogConfig;

@@ -8,23 +8,33 @@ use ottla_record::BatchHeader;
 use super::LogSegment;
 use crate::batch_reader::{BatchReader, READ_AHEAD_SCAN, Step};
 use crate::config::LogConfig;
+use crate::errors::is_corruption;
 use crate::index::TimestampOffset;
+
+/// Where a segment ends after its recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RecoveredEnd {
+    /// The offset behind its last batch.
+    pub(crate) next_offset: i64,
+    /// What was cut off.
+    pub(crate) truncated_bytes: u32,
+}
 
 impl LogSegment {
     /// Checks the segment from its first byte, or from the last index entry below `trusted_offset` when index and file agree there:
-    /// what lies below that offset was durable before the crash. Calls `visit` for each checked batch. Returns how many bytes were cut
-    /// off.
-    pub(crate) fn recover(&mut self, trusted_offset: i64, config: &LogConfig, mut visit: impl FnMut(&BatchHeader)) -> io::Result<u32> {
+    /// what lies below that offset was durable before the crash. Calls `visit` for each checked batch. Returns where the segment ends now.
+    pub(crate) fn recover(
+        &mut self,
+        trusted_offset: i64,
+        config: &LogConfig,
+        mut visit: impl FnMut(&BatchHeader),
+    ) -> io::Result<RecoveredEnd> {
         let start = self.trusted_position(trusted_offset)?;
         let mut reader = BatchReader::new(&self.file, start, self.size, READ_AHEAD_SCAN);
         let file_size = self.size;
         let mut next_offset = self.base_offset;
         self.bytes_since_index_entry = 0;
-        loop {
-            let batch = match reader.step()? {
-                Step::Batch(batch) => batch,
-                Step::End | Step::Corrupt(_) => break,
-            };
+        while let Step::Batch(batch) = reader.step()? {
             let follows = batch.header.base_offset >= next_offset;
             let sound = follows && self.holds_offset(batch.header.last_offset()) && reader.is_valid(&batch)?;
             if !sound {
@@ -40,13 +50,14 @@ impl LogSegment {
         let truncated = file_size - self.size;
         if truncated > 0 {
             self.file.set_len(u64::from(self.size))?;
+            self.file.sync_data()?;
         }
         let largest = self.max_timestamp()?;
         self.time_index.maybe_append(largest)?;
         self.write_index_tails()?;
         self.offset_index.cut_file()?;
         self.time_index.cut_file()?;
-        Ok(truncated)
+        Ok(RecoveredEnd { next_offset, truncated_bytes: truncated })
     }
 
     /// Where checking may begin; the indexes are cut to what lies before.
@@ -57,7 +68,10 @@ impl LogSegment {
             let agrees = entry.position > 0
                 && self.header_at(entry.position).ok().flatten().is_some_and(|header| header.last_offset() == entry.offset);
             if agrees {
-                return self.keep_indexes_before(entry.position);
+                match self.keep_indexes_before(entry.position) {
+                    Err(error) if is_corruption(&error) => {}
+                    kept => return kept,
+                }
             }
         }
         self.offset_index.clear()?;

@@ -1,0 +1,10 @@
+//! Tests of logs as a whole.
+
+mod appending;
+mod crashes;
+mod model;
+mod offsets;
+mod producers;
+mod reading;
+mod retention;
+mod transactions;
