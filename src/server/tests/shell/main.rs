@@ -4,3 +4,4 @@ mod files;
 mod limits;
 mod order;
 mod support;
+mod time;

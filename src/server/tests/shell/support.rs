@@ -11,6 +11,7 @@ use ottla_broker::{Connection, Reply, Responder};
 use ottla_io::SystemClock;
 use ottla_protocol::Part;
 use ottla_server::{BoundListeners, ListenerSettings, SecurityProtocol, Server, ServerSettings, Service};
+use parking_lot::Mutex;
 use tokio::runtime::{Builder, Runtime};
 
 /// How a request is handled.
@@ -21,6 +22,30 @@ pub struct TestService {
     handler: Box<Handler>,
     /// Connections that are gone.
     pub disconnected: AtomicUsize,
+    /// What it waits for; it is reached when a tick says so.
+    pub deadline_ms: Mutex<Option<i64>>,
+    /// When ticks came.
+    pub ticks: Mutex<Vec<i64>>,
+    /// What tells of an earlier deadline.
+    pub waker: Mutex<Option<Box<dyn Fn() + Send + Sync>>>,
+    /// How often background work was done.
+    pub background_runs: AtomicUsize,
+    /// How often it was shut down.
+    pub shut_down: AtomicUsize,
+}
+
+impl TestService {
+    fn new(handler: impl Fn(Bytes, Responder) + Send + Sync + 'static) -> TestService {
+        TestService {
+            handler: Box::new(handler),
+            disconnected: AtomicUsize::new(0),
+            deadline_ms: Mutex::new(None),
+            ticks: Mutex::default(),
+            waker: Mutex::default(),
+            background_runs: AtomicUsize::new(0),
+            shut_down: AtomicUsize::new(0),
+        }
+    }
 }
 
 impl Service for TestService {
@@ -32,19 +57,27 @@ impl Service for TestService {
         self.disconnected.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn tick(&self, _now_ms: i64) {}
+    fn tick(&self, now_ms: i64) {
+        self.ticks.lock().push(now_ms);
+        self.deadline_ms.lock().take_if(|deadline_ms| *deadline_ms <= now_ms);
+    }
 
     fn next_deadline_ms(&self) -> Option<i64> {
-        None
+        *self.deadline_ms.lock()
     }
 
-    fn set_waker(&self, _waker: Box<dyn Fn() + Send + Sync>) {}
+    fn set_waker(&self, waker: Box<dyn Fn() + Send + Sync>) {
+        *self.waker.lock() = Some(waker);
+    }
 
     fn run_background_work(&self, now_ms: i64) -> i64 {
-        now_ms + 1000
+        self.background_runs.fetch_add(1, Ordering::SeqCst);
+        now_ms + 20
     }
 
-    fn shut_down(&self, _now_ms: i64) {}
+    fn shut_down(&self, _now_ms: i64) {
+        self.shut_down.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 /// A running server.
@@ -78,7 +111,7 @@ impl TestServer {
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let listeners = BoundListeners::bind(&settings).unwrap();
         let addresses = listeners.addresses().into_iter().map(|(_, address)| address).collect();
-        let service = Arc::new(TestService { handler: Box::new(handler), disconnected: AtomicUsize::new(0) });
+        let service = Arc::new(TestService::new(handler));
         let server = runtime.block_on(async { Server::start(&settings, listeners, service.clone(), Arc::new(SystemClock)) });
         TestServer { service, addresses, runtime, server: Some(server.unwrap()) }
     }
