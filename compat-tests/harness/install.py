@@ -12,7 +12,8 @@ import subprocess
 from .paths import COMPAT, OTTLA_BINARY, REPOSITORY, cache
 
 KAFKA_VERSION = "4.4.0"
-JAVA = ("openjdk-17-jdk-headless",)
+# In the order of preference: newer Debian releases have no Java 17.
+JAVA = ("openjdk-17-jdk-headless", "openjdk-21-jdk-headless", "default-jdk-headless")
 _apt_updated = False
 
 
@@ -46,17 +47,34 @@ class Lock:
 
 def debian(*packages):
     """Installs those Debian packages that are missing (as root, or with sudo)."""
-    global _apt_updated
     missing = [name for name in packages if not _debian_installed(name)]
-    if not missing:
-        return
+    if missing:
+        with Lock("apt"):
+            _apt_update()
+            _apt_get("install", "--no-install-recommends", *missing)
+
+
+def debian_first(*packages):
+    """Installs the first of these Debian packages that this release has."""
     with Lock("apt"):
-        environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
-        root = [] if os.geteuid() == 0 else ["sudo", "-n", "-E"]
-        if not _apt_updated:
-            run(root + ["apt-get", "update", "-q"], env=environment)
-            _apt_updated = True
-        run(root + ["apt-get", "install", "-q", "-y", "--no-install-recommends", *missing], env=environment)
+        _apt_update()
+    for name in packages:
+        known = subprocess.run(["apt-cache", "show", name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if known.returncode == 0 and known.stdout:
+            return debian(name)
+    raise InstallError(f"this release has none of {', '.join(packages)}")
+
+
+def _apt_update():
+    global _apt_updated
+    if not _apt_updated:
+        _apt_get("update")
+        _apt_updated = True
+
+
+def _apt_get(*arguments):
+    root = [] if os.geteuid() == 0 else ["sudo", "-n", "-E"]
+    run([*root, "apt-get", "-q", "-y", *arguments], env=dict(os.environ, DEBIAN_FRONTEND="noninteractive"))
 
 
 def _debian_installed(name):
@@ -67,7 +85,7 @@ def _debian_installed(name):
 def java():
     """Makes sure that `java` and `javac` exist."""
     if not (shutil.which("java") and shutil.which("javac")):
-        debian(*JAVA)
+        debian_first(*JAVA)
 
 
 def maven_class_path(name, pom):

@@ -254,10 +254,10 @@ def group_limit(wire):
     members[0].sync([(members[0], "all")])
     waiting = [member.send_join() for member in members[1:4]]
     wire.until(lambda: len(wire.must("DescribeGroups", 5, {"groups": [group]})["groups"][0]["members"]) == 4, "four members are in")
-    members[4].joined(members[4].send_join())
     members[0].joined(members[0].send_join())
     for member, sent in zip(members[1:4], waiting):
         member.joined(sent)
+    members[4].joined(members[4].send_join())
     for member in members[:4]:
         member.leave()
 
