@@ -108,8 +108,7 @@ impl Player {
     }
 
     fn take_output(&mut self) -> String {
-        // Ids of members end in a random uuid; here it counts, and is printed as the bare number.
-        std::mem::take(&mut self.output).replace(UUID_ZEROS, "-")
+        short_member_ids(&std::mem::take(&mut self.output))
     }
 
     fn play(&mut self, line: &str) {
@@ -379,14 +378,25 @@ fn offset_request(command: &str, arguments: &Arguments<'_>) -> Option<GroupReque
     })
 }
 
-const UUID_ZEROS: &str = "-00000000-0000-0000-0000-00000000000";
+/// Ids of members end in a random uuid. Here it counts, and is written as the bare number in hexadecimal: `c-1`.
+const UUID_START: &str = "-00000000-0000-0000-0000-";
+const UUID_END_LENGTH: usize = 12;
 
-/// `c-1` for the member whose uuid is 1.
-fn full_member_id(alias: &str) -> String {
-    match alias.rsplit_once('-') {
-        Some((name, number)) => format!("{name}{UUID_ZEROS}{number}"),
-        None => alias.to_owned(),
+fn full_member_id(short: &str) -> String {
+    match short.rsplit_once('-') {
+        Some((name, number)) => format!("{name}{UUID_START}{number:0>UUID_END_LENGTH$}"),
+        None => short.to_owned(),
     }
+}
+
+fn short_member_ids(text: &str) -> String {
+    let mut parts = text.split(UUID_START);
+    let mut short = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (number, rest) = part.split_at(UUID_END_LENGTH);
+        write!(short, "-{}{rest}", number.trim_start_matches('0')).unwrap();
+    }
+    short
 }
 
 fn latest_version(command: &str) -> i16 {
