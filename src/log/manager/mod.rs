@@ -9,6 +9,8 @@ mod describe;
 mod directory;
 mod open;
 mod shutdown;
+#[cfg(test)]
+mod tests;
 mod tick;
 
 use std::collections::{BTreeSet, HashMap};
