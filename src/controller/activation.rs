@@ -26,7 +26,9 @@ pub struct ActivationError {
 /// A log without a metadata.version is empty: it gets the bootstrap records. A transaction that an earlier controller left open is
 /// aborted. Features that are finalized beyond what this release serves are lowered, since clients choose their protocol by them.
 pub(crate) fn activation_records(state: &ControllerState, bootstrap: &BootstrapMetadata) -> Result<ControllerResult<()>, ActivationError> {
-    let finalized = state.image.features.metadata_version();
+    // What an open transaction says is about to be aborted.
+    let features = &state.image_before_transaction().features;
+    let finalized = features.metadata_version();
     let metadata_version = finalized.unwrap_or(bootstrap.metadata_version());
     let with_transaction = metadata_version.is_metadata_transaction_supported();
     let mut records: Vec<MetadataRecord> = Vec::new();
@@ -37,8 +39,7 @@ pub(crate) fn activation_records(state: &ControllerState, bootstrap: &BootstrapM
         records.push(AbortTransactionRecord { reason: Some("Controller failover".to_owned()), ..Default::default() }.into());
     }
     if finalized.is_some() {
-        let levels = state.image.features.finalized();
-        records.extend(levels.filter_map(|(name, level)| lowered(name, level)));
+        records.extend(features.finalized().filter_map(|(name, level)| lowered(name, level)));
         return Ok(ControllerResult::atomic_of(records, ()));
     }
     if with_transaction {

@@ -22,7 +22,16 @@ pub struct AlterConfigsChecks<'a> {
     /// Whether this broker could run with these values of a broker or of the cluster-wide default.
     pub validate_broker: &'a dyn Fn(&ConfigResource, &ConfigurationImage) -> Result<(), ApiError>,
     /// Changes log levels; they are not kept in the metadata log.
-    pub alter_broker_logger: &'a dyn Fn(&ConfigResource, &BTreeMap<String, Option<String>>) -> Result<(), ApiError>,
+    pub alter_broker_logger: &'a dyn Fn(&ConfigResource, &LogLevels) -> Result<(), ApiError>,
+}
+
+/// A level by logger; none resets it.
+pub type LogLevels = BTreeMap<String, Option<String>>;
+
+/// The records of the changes that pass, and each resource's outcome in the order of the request.
+struct Altered {
+    records: Vec<MetadataRecord>,
+    outcomes: Vec<Result<(), ApiError>>,
 }
 
 /// What is asked for one resource.
@@ -61,7 +70,7 @@ impl AlterConfigs<'_> {
             });
             Asked::new(resource.resource_type, &resource.resource_name, keys.collect())
         });
-        let (records, outcomes) = self.handle(&asked.collect::<Vec<_>>())?;
+        let Altered { records, outcomes } = self.handle(&asked.collect::<Vec<_>>())?;
         let responses = request.resources.iter().zip(&outcomes).map(|(resource, outcome)| {
             let (error_code, error_message) = response_error(outcome);
             let (resource_type, resource_name) = (resource.resource_type, resource.resource_name.clone());
@@ -81,7 +90,7 @@ impl AlterConfigs<'_> {
                 resource.configs.iter().map(|config| AskedKey { name: &config.name, value: config.value.as_deref(), operation: None });
             Asked::new(resource.resource_type, &resource.resource_name, keys.collect())
         });
-        let (records, outcomes) = self.handle(&asked.collect::<Vec<_>>())?;
+        let Altered { records, outcomes } = self.handle(&asked.collect::<Vec<_>>())?;
         let responses = request.resources.iter().zip(&outcomes).map(|(resource, outcome)| {
             let (error_code, error_message) = response_error(outcome);
             let (resource_type, resource_name) = (resource.resource_type, resource.resource_name.clone());
@@ -91,8 +100,7 @@ impl AlterConfigs<'_> {
         Ok(ControllerResult::atomic_of(records, response).without_records_if(request.validate_only))
     }
 
-    /// The records of all changes that pass, and each resource's outcome in the order of the request.
-    fn handle(&self, asked: &[Asked<'_>]) -> Result<(Vec<MetadataRecord>, Vec<Result<(), ApiError>>), ApiError> {
+    fn handle(&self, asked: &[Asked<'_>]) -> Result<Altered, ApiError> {
         let mut times: HashMap<(i8, &str), usize> = HashMap::new();
         for asked in asked {
             *times.entry((asked.type_id, &asked.resource.name)).or_default() += 1;
@@ -104,7 +112,7 @@ impl AlterConfigs<'_> {
             let outcome = if once { self.alter(asked) } else { Err(ApiError::invalid_request("Each resource must appear at most once.")) };
             outcomes.push(outcome.map(|new| records.extend(new)));
         }
-        if records.len() > RECORDS_PER_USER_OP_MAX { Err(ApiError::excessively_large()) } else { Ok((records, outcomes)) }
+        if records.len() > RECORDS_PER_USER_OP_MAX { Err(ApiError::excessively_large()) } else { Ok(Altered { records, outcomes }) }
     }
 
     fn alter(&self, asked: &Asked<'_>) -> Result<Vec<MetadataRecord>, ApiError> {

@@ -80,6 +80,11 @@ impl Controller {
         &self.state.image
     }
 
+    #[cfg(test)]
+    pub(crate) fn state(&self) -> &ControllerState {
+        &self.state
+    }
+
     /// Follows the quorum's `kraft.version`, which brokers are checked against when they register.
     pub fn set_kraft_version(&mut self, level: i16) {
         self.kraft_version = level;

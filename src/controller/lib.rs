@@ -33,8 +33,11 @@ mod register_broker;
 mod state;
 mod update_features;
 
+#[cfg(test)]
+mod scenarios;
+
 pub use activation::ActivationError;
-pub use alter_configs_request::AlterConfigsChecks;
+pub use alter_configs_request::{AlterConfigsChecks, LogLevels};
 pub use api_error::{ApiError, RECORDS_PER_USER_OP_MAX};
 pub use broker_heartbeat::BrokerHeartbeatReply;
 pub use client_quotas::describe_client_quotas;

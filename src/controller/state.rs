@@ -134,6 +134,11 @@ impl ControllerState {
         self.transaction.as_ref().map(|transaction| transaction.start_offset)
     }
 
+    /// The image without the records of the open transaction.
+    pub fn image_before_transaction(&self) -> &MetadataImage {
+        self.transaction.as_ref().map_or(&self.image, |transaction| &transaction.before)
+    }
+
     /// The offset of a broker's last registration.
     pub fn register_broker_offset(&self, broker: BrokerId) -> Option<i64> {
         self.register_broker_offsets.get(&broker).copied()
