@@ -1,6 +1,7 @@
 """Runs an area's cases on a broker, keeps Kafka's transcripts, and finds the differences of Ottla's."""
 import hashlib
 import json
+import time
 import traceback
 
 from harness.paths import COMPAT, cache
@@ -10,21 +11,24 @@ from wire.session import Wire
 from wire.tool import SOURCES, WireTool
 
 DIFFERENCES_SHOWN = 8
+AREA_LIMIT_S = 600
 
 
 def transcripts(area, broker):
     """{case name: masked transcript} of all of an area's cases; a case that broke off ends with an `error` entry."""
     tool = WireTool()
+    deadline = time.monotonic() + AREA_LIMIT_S
     try:
-        return {name: transcript(tool, broker, name, function) for name, function in area.expand(tool.versions)}
+        return {name: transcript(tool, broker, name, function, deadline) for name, function in area.expand(tool.versions)}
     finally:
         tool.close()
 
 
-def transcript(tool, broker, name, function):
+def transcript(tool, broker, name, function, deadline):
     wire = Wire(tool, broker, name)
-    if broker.process.poll() is not None:
-        return [["error", {"text": "the broker process has ended"}]]
+    if time.monotonic() > deadline:
+        wire.note("error", {"text": f"not run: the area has taken {AREA_LIMIT_S} s"})
+        return wire.transcript
     try:
         function(wire)
     except Exception as error:  # whatever breaks a case is that case's outcome; the others still run
@@ -32,7 +36,11 @@ def transcript(tool, broker, name, function):
         wire.note("error", {"text": f"{type(error).__name__} at {where.filename.rsplit('/', 1)[-1]}:{where.lineno}: {error}"})
     finally:
         wire.close()
-    return Masker(broker).mask(wire.transcript)
+    result = Masker(broker).mask(wire.transcript)
+    if broker.process.poll() is not None:
+        result.append(["error", {"text": f"the broker process ended with {broker.process.returncode}:\n{broker.log_tail(8)}"}])
+        broker.start()
+    return result
 
 
 def broke_off(transcript_of_case):
@@ -64,7 +72,7 @@ def compare(area, broker, recorded):
     checks = []
     for name, lines in transcripts(area, broker).items():
         problem = describe(differences(recorded[name], lines), "Kafka", broker.kind)
-        checks.append(Check(name, problem))
+        checks.append(Check(name, "\n".join(filter(None, (broke_off(lines), problem)))))
     return checks
 
 

@@ -4,7 +4,7 @@ import struct
 import time
 
 CALL_TIMEOUT_S = 8
-READY_TIMEOUT_S = 30
+READY_TIMEOUT_S = 15
 COORDINATOR_ERRORS = (14, 15, 16)
 MAX_FRAME = 64 * 1024 * 1024
 
