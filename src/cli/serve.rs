@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use ottla_broker::{AdvertisedListener, Blocking, Broker, Connection, Environment, NodeSettings, Responder};
+use ottla_broker::{AdvertisedListener, Broker, Environment, NodeSettings};
 use ottla_config::BrokerConfig;
 use ottla_io::{Clock, HandleLimit, RealDisk, SystemClock, SystemRng};
 use ottla_raft::Endpoint;
-use ottla_server::{BlockingThreads, ListenerSettings, Opening, SecurityProtocol, ServerSettings, Service, StartFailure};
+use ottla_server::{BrokerService, ListenerSettings, Opening, SecurityProtocol, ServerSettings, StartFailure};
 
 use super::format::{Node, format_if_empty};
 
@@ -41,9 +41,25 @@ pub fn run(args: &ServeArgs) -> ExitCode {
 fn serve(args: &ServeArgs) -> Result<(), StartFailure> {
     let begin = Instant::now();
     let port = args.overrides.iter().find_map(|o| o.strip_prefix("port=")).map_or(9092, |p| p.parse().unwrap());
-    let dir = args.overrides.iter().find_map(|o| o.strip_prefix("log.dirs=")).unwrap_or("./ottla-data");
+    let dir = args.overrides.iter().find_map(|o| o.strip_prefix("log.dirs=")).unwrap_or("./ottla-data").to_owned();
+    let mut dir = dir.to_owned();
+    let mut port = port;
+    let mut controller_port = if port == 0 { 0 } else { port + 1 };
+    if let Some(path) = &args.config {
+        for line in std::fs::read_to_string(path)?.lines() {
+            if let Some(v) = line.strip_prefix("log.dirs=").or(line.strip_prefix("log.dir=")) {
+                dir = v.to_owned();
+            }
+            if let Some(v) = line.strip_prefix("listeners=") {
+                if let Some(c) = v.split(',').find(|l| l.starts_with("CONTROLLER")).and_then(|l| l.rsplit(':').next()) {
+                    controller_port = c.parse().unwrap();
+                }
+                port = v.split(',').find(|l| !l.starts_with("CONTROLLER")).and_then(|l| l.rsplit(':').next()).unwrap().parse().unwrap();
+            }
+        }
+    }
     let config = Arc::new(BrokerConfig::stub(dir.into(), port));
-    let listeners = listener_settings(&config);
+    let listeners = listener_settings(&config, controller_port);
     let settings = ServerSettings::new(listeners);
     ottla_server::raise_open_files_limit()?;
     let _log = ottla_server::logging::set_up(&ottla_server::logging::LogSettings::from_lookup(|key| std::env::var(key).ok())?)?;
@@ -53,13 +69,28 @@ fn serve(args: &ServeArgs) -> Result<(), StartFailure> {
         &settings,
         clock,
         move |opening| open(config, opening_clock, opening),
-        |addresses| {
-            tracing::info!(target: ottla_server::logging::READY_TARGET, "ready: {addresses:?} in {} ms", begin.elapsed().as_millis());
-        },
+        |service, addresses| announce(&service.0, addresses, begin.elapsed()),
     )
 }
 
-fn listener_settings(config: &BrokerConfig) -> Vec<ListenerSettings> {
+/// The lines that people and tools wait for, whatever is logged: the second has the words in which Kafka says the same, since container
+/// modules look for them on standard output.
+fn announce(broker: &Broker, addresses: &[(Arc<str>, SocketAddr)], startup: Duration) {
+    let listeners: Vec<String> = addresses.iter().map(|(name, address)| format!("{name}://{address}")).collect();
+    let directories: Vec<String> = broker.config().log_dirs.iter().map(|directory| directory.display().to_string()).collect();
+    println!(
+        "Ottla {} (Kafka 4.4 protocol) ready: {}, cluster {}, node {}, data {}, {} ms",
+        env!("CARGO_PKG_VERSION"),
+        listeners.join(","),
+        broker.cluster_id(),
+        broker.node_id(),
+        directories.join(","),
+        startup.as_millis(),
+    );
+    println!("[KafkaRaftServer nodeId={}] Kafka Server started: Transitioning from RECOVERY to RUNNING", broker.node_id());
+}
+
+fn listener_settings(config: &BrokerConfig, controller_port: u16) -> Vec<ListenerSettings> {
     let listener = |name: &str, port, is_controller_listener| ListenerSettings {
         name: name.into(),
         security_protocol: SecurityProtocol::Plaintext,
@@ -69,14 +100,15 @@ fn listener_settings(config: &BrokerConfig) -> Vec<ListenerSettings> {
         is_inter_broker_listener: !is_controller_listener,
         max_connections: None,
     };
-    vec![listener("PLAINTEXT", config.port, false), listener("CONTROLLER", if config.port == 0 { 0 } else { config.port + 1 }, true)]
+    vec![listener("PLAINTEXT", config.port, false), listener("CONTROLLER", controller_port, true)]
 }
 
-fn open(config: Arc<BrokerConfig>, clock: Arc<dyn Clock>, opening: Opening) -> Result<Arc<dyn Service>, StartFailure> {
+fn open(config: Arc<BrokerConfig>, clock: Arc<dyn Clock>, opening: Opening) -> Result<Arc<BrokerService>, StartFailure> {
     let disk = Arc::new(RealDisk::new(HandleLimit::of_process()));
     let now_ms = clock.now_ms();
     let advertised = |name: &str| {
-        let address: SocketAddr = opening.addresses.iter().find(|(listener, _)| &**listener == name).map(|(_, address)| *address).expect("bound");
+        let address: SocketAddr =
+            opening.addresses.iter().find(|(listener, _)| &**listener == name).map(|(_, address)| *address).expect("bound");
         AdvertisedListener { name: name.to_owned(), host: address.ip().to_string(), port: address.port(), security_protocol: 0 }
     };
     let controller = advertised("CONTROLLER");
@@ -94,48 +126,9 @@ fn open(config: Arc<BrokerConfig>, clock: Arc<dyn Clock>, opening: Opening) -> R
         disk,
         clock,
         rng: Arc::new(parking_lot::Mutex::new(Box::new(SystemRng))),
-        blocking: Arc::new(Threads(opening.blocking.clone())),
+        blocking: Arc::new(opening.blocking.clone()),
     };
     let settings = NodeSettings { config, advertised_listeners: vec![advertised("PLAINTEXT")], controller_listeners: vec![controller] };
     let broker = Broker::start(settings, environment, now_ms)?;
-    Ok(Arc::new(Node1(broker)))
-}
-
-struct Threads(BlockingThreads);
-
-impl Blocking for Threads {
-    fn run(&self, task: Box<dyn FnOnce() + Send>) {
-        self.0.run(task);
-    }
-}
-
-/// The broker as the shell's service.
-struct Node1(Arc<Broker>);
-
-impl Service for Node1 {
-    fn handle(&self, connection: &Arc<Connection>, frame: bytes::Bytes, now_ms: i64, responder: Responder) {
-        self.0.handle(connection, frame, now_ms, responder);
-    }
-
-    fn disconnected(&self, _connection: &Connection) {}
-
-    fn tick(&self, now_ms: i64) {
-        self.0.tick(now_ms);
-    }
-
-    fn next_deadline_ms(&self) -> Option<i64> {
-        self.0.next_deadline_ms()
-    }
-
-    fn set_waker(&self, waker: Box<dyn Fn() + Send + Sync>) {
-        self.0.set_waker(waker);
-    }
-
-    fn run_background_work(&self, now_ms: i64) -> i64 {
-        self.0.background_tick(now_ms)
-    }
-
-    fn shut_down(&self, now_ms: i64) {
-        self.0.shutdown(now_ms);
-    }
+    Ok(Arc::new(BrokerService(broker)))
 }

@@ -11,9 +11,6 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 /// What is logged when nobody chooses.
 const FILTER_DEFAULT: &str = "info";
 
-/// The target of the lines that tell that the server is ready: others wait for them, so no filter hides them.
-pub const READY_TARGET: &str = "ottla_ready";
-
 /// The form of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
@@ -97,10 +94,7 @@ pub fn set_up(settings: &LogSettings) -> Result<LogControl, LoggingError> {
 }
 
 fn parse(filter: &str) -> Result<EnvFilter, LoggingError> {
-    let error = |reason: &dyn ToString| LoggingError::Filter { filter: filter.to_owned(), reason: reason.to_string() };
-    let parsed = EnvFilter::try_new(filter).map_err(|reason| error(&reason))?;
-    let always = format!("{READY_TARGET}=info").parse().map_err(|reason| error(&reason))?;
-    Ok(parsed.add_directive(always))
+    EnvFilter::try_new(filter).map_err(|reason| LoggingError::Filter { filter: filter.to_owned(), reason: reason.to_string() })
 }
 
 #[cfg(test)]
@@ -117,10 +111,5 @@ mod tests {
         assert_eq!(LogSettings::from_lookup(|_| None).unwrap(), LogSettings::default());
         assert_eq!(settings("", "xml").unwrap_err().to_string(), "OTTLA_LOG_FORMAT: `xml` is unknown; it is `text` or `json`");
         assert!(parse("info,ottla_broker=loud").unwrap_err().to_string().starts_with("OTTLA_LOG: `info,ottla_broker=loud` is no filter"));
-    }
-
-    #[test]
-    fn no_filter_hides_that_the_server_is_ready() {
-        assert_eq!(parse("off").unwrap().to_string(), "ottla_ready=info,off");
     }
 }

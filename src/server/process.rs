@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ottla_broker::Blocking;
 use ottla_io::Clock;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -36,9 +37,8 @@ pub struct Opening {
 #[derive(Clone)]
 pub struct BlockingThreads(Handle);
 
-impl BlockingThreads {
-    /// Runs `task` soon.
-    pub fn run(&self, task: impl FnOnce() + Send + 'static) {
+impl Blocking for BlockingThreads {
+    fn run(&self, task: Box<dyn FnOnce() + Send>) {
         self.0.spawn_blocking(task);
     }
 }
@@ -57,11 +57,11 @@ pub fn raise_open_files_limit() -> io::Result<()> {
 
 /// Takes the ports, opens the service, serves, and returns once a signal has stopped it in order. `ready` is called when clients are let in.
 /// A second signal ends the process at once.
-pub fn run(
+pub fn run<S: Service>(
     settings: &ServerSettings,
     clock: Arc<dyn Clock>,
-    open: impl FnOnce(Opening) -> Result<Arc<dyn Service>, StartFailure> + Send + 'static,
-    ready: impl FnOnce(&[(Arc<str>, SocketAddr)]),
+    open: impl FnOnce(Opening) -> Result<Arc<S>, StartFailure> + Send + 'static,
+    ready: impl FnOnce(&S, &[(Arc<str>, SocketAddr)]),
 ) -> Result<(), StartFailure> {
     let listeners = BoundListeners::bind(settings)?;
     let addresses = listeners.addresses();
@@ -75,8 +75,8 @@ pub fn run(
             // Nothing was promised to any client yet, and what is on disk is what a crash would leave: there is nothing to wait for.
             signal = signals.next() => std::process::exit(signal.exit_code()),
         };
-        let server = Server::start(settings, listeners, service, clock)?;
-        ready(&addresses);
+        let server = Server::start(settings, listeners, service.clone(), clock)?;
+        ready(&service, &addresses);
         let first = signals.next().await;
         tracing::info!("{} received: shutting down", first.name());
         let stopping = tokio::spawn(server.shut_down());
