@@ -6,6 +6,7 @@ mod append;
 mod authorized_operations;
 mod auto_create;
 mod broker;
+mod config_checks;
 mod connection;
 mod controller_host;
 mod deadlines;

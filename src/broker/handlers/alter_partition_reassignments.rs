@@ -26,7 +26,7 @@ impl Handler for AlterPartitionReassignments {
         let asked = request.clone();
         broker.forward(
             context,
-            move |controller, controller_context| controller.alter_partition_reassignments(controller_context, &request),
+            move |controller, _| controller.alter_partition_reassignments(&request),
             move |outcome| outcome.unwrap_or_else(|error| failed(&asked, &error)),
         );
     }

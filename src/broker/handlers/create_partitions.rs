@@ -24,7 +24,7 @@ impl Handler for CreatePartitions {
         let topics = request.topics.clone();
         broker.forward(
             context,
-            move |controller, controller_context| controller.create_partitions(controller_context, &request),
+            move |controller, controller_context| controller.create_partitions(controller_context, &request, &|_| true),
             move |outcome| outcome.unwrap_or_else(|error| failed(&topics, &error)),
         );
     }

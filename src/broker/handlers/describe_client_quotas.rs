@@ -21,7 +21,7 @@ impl Handler for DescribeClientQuotas {
 
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: DescribeClientQuotasRequest) {
         let response = match describe_client_quotas(&broker.image().client_quotas, &request) {
-            Ok(entries) => DescribeClientQuotasResponse { entries: Some(entries), error_message: None, ..DescribeClientQuotasResponse::default() },
+            Ok(response) => response,
             Err(failed) => DescribeClientQuotasResponse {
                 error_code: failed.error.code(),
                 error_message: failed.message,

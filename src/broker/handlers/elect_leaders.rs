@@ -24,7 +24,7 @@ impl Handler for ElectLeaders {
         let asked = request.clone();
         broker.forward(
             context,
-            move |controller, controller_context| controller.elect_leaders(controller_context, &request),
+            move |controller, _| controller.elect_leaders(&request),
             move |outcome| outcome.unwrap_or_else(|error| failed(&asked, &error)),
         );
     }
@@ -40,9 +40,5 @@ fn failed(request: &ElectLeadersRequest, error: &ApiError) -> ElectLeadersRespon
         });
         ReplicaElectionResult { topic: topic.topic.clone(), partition_result: partitions.collect(), ..ReplicaElectionResult::default() }
     });
-    ElectLeadersResponse {
-        error_code: error.error.code(),
-        replica_election_results: results.collect(),
-        ..ElectLeadersResponse::default()
-    }
+    ElectLeadersResponse { error_code: error.error.code(), replica_election_results: results.collect(), ..ElectLeadersResponse::default() }
 }

@@ -9,6 +9,7 @@ use ottla_protocol::messages::incremental_alter_configs_response::{AlterConfigsR
 
 use crate::api::{Handler, QuotaClass, Rights};
 use crate::broker::Broker;
+use crate::config_checks;
 use crate::request::RequestContext;
 
 /// The API.
@@ -24,7 +25,7 @@ impl Handler for IncrementalAlterConfigs {
         let asked = request.clone();
         broker.forward(
             context,
-            move |controller, controller_context| controller.incremental_alter_configs(controller_context, &request),
+            move |controller, _| controller.incremental_alter_configs(&request, config_checks::checks()),
             move |outcome| outcome.unwrap_or_else(|error| failed(&asked, &error)),
         );
     }

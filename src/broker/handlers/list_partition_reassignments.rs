@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ottla_controller::ApiError;
+use ottla_controller::{ApiError, ControllerResult};
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::list_partition_reassignments_request::ListPartitionReassignmentsRequest;
 use ottla_protocol::messages::list_partition_reassignments_response::{
@@ -25,7 +25,7 @@ impl Handler for ListPartitionReassignments {
         let asked = request.clone();
         broker.forward(
             context,
-            move |controller, controller_context| controller.list_partition_reassignments(controller_context, &request),
+            move |controller, _| Ok(ControllerResult::of(Vec::new(), controller.list_partition_reassignments(&request))),
             move |outcome| outcome.unwrap_or_else(|error| failed(&asked, &error)),
         );
     }

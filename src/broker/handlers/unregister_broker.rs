@@ -23,7 +23,7 @@ impl Handler for UnregisterBroker {
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: UnregisterBrokerRequest) {
         broker.forward(
             context,
-            move |controller, controller_context| controller.unregister_broker(controller_context, &request),
+            move |controller, _| controller.unregister_broker(&request),
             move |outcome| match outcome {
                 Ok(()) => UnregisterBrokerResponse::default(),
                 Err(ApiError { error, message }) => {

@@ -22,9 +22,10 @@ impl Handler for UpdateFeatures {
 
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: UpdateFeaturesRequest) {
         let asked = request.clone();
+        let version = context.api_version;
         broker.forward(
             context,
-            move |controller, controller_context| controller.update_features(controller_context, &request),
+            move |controller, _| Ok(controller.update_features(&request, version)),
             move |outcome| outcome.unwrap_or_else(|error| failed(&asked, &error)),
         );
     }
