@@ -79,6 +79,8 @@ pub trait Disk: Send + Sync + fmt::Debug {
     fn create_dir_all(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a directory durable.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
+    /// Makes everything durable that was written to the file system of a directory: cheaper than file by file when there are many.
+    fn sync_all(&self, path: &Path) -> io::Result<()>;
     /// Takes an exclusive lock on a file, creating it when missing; `None` when somebody else has it.
     fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn LockFile>>>;
     /// The room of the file system that holds a directory.

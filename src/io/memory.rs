@@ -272,6 +272,13 @@ impl Disk for MemoryDisk {
         Ok(())
     }
 
+    fn sync_all(&self, _path: &Path) -> io::Result<()> {
+        let mut state = self.state.lock();
+        state.change()?;
+        state.names.sync_all();
+        Ok(())
+    }
+
     fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn LockFile>>> {
         self.open(path, OpenMode::CreateIfMissing)?;
         let fresh = self.state.lock().locks.insert(path.to_owned());

@@ -338,6 +338,18 @@ impl Disk for RealDisk {
         File::open(path).and_then(|directory| directory.sync_all()).map_err(|error| at(path, error))
     }
 
+    #[cfg(target_os = "linux")]
+    fn sync_all(&self, path: &Path) -> io::Result<()> {
+        let directory = File::open(path).map_err(|error| at(path, error))?;
+        rustix::fs::syncfs(&directory).map_err(|errno| at(path, errno.into()))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn sync_all(&self, _path: &Path) -> io::Result<()> {
+        rustix::fs::sync();
+        Ok(())
+    }
+
     fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn LockFile>>> {
         let file: File = open_file(path, OFlags::CREATE)?.into();
         if lock_exclusively(file.as_fd()).map_err(|error| at(path, error))? {

@@ -161,6 +161,17 @@ impl Names {
         }
     }
 
+    /// Makes all names and all content durable.
+    pub(super) fn sync_all(&mut self) {
+        self.unsynced.clear();
+        self.synced = self.current.clone();
+        for node in self.current.values() {
+            if let Node::File(content) = node {
+                content.sync();
+            }
+        }
+    }
+
     /// Leaves the synced names and, when there is a choice to make, a random number of the first changes since: file systems keep the
     /// order of these in their journal.
     pub(super) fn crash(&mut self, mut rng: Option<&mut dyn Rng>) {

@@ -25,19 +25,21 @@ const BLOCK_BYTES: usize = 4096;
 pub(super) struct EntryFile<E> {
     file: Arc<dyn DiskFile>,
     written: u32,
+    /// The file's size, which may be more than its entries need.
+    file_len: u64,
     tail: Vec<E>,
 }
 
 impl<E: Entry> EntryFile<E> {
     /// A new, empty index file.
     pub(super) fn create(disk: &dyn Disk, path: PathBuf) -> io::Result<EntryFile<E>> {
-        Ok(EntryFile { file: disk.open(&path, OpenMode::CreateEmpty)?, written: 0, tail: Vec::new() })
+        Ok(EntryFile { file: disk.open(&path, OpenMode::CreateEmpty)?, written: 0, file_len: 0, tail: Vec::new() })
     }
 
     /// The index in an existing file of so many bytes. What does not make a whole entry at its end is ignored.
     pub(super) fn open(disk: &dyn Disk, path: PathBuf, len: u64) -> io::Result<EntryFile<E>> {
         let written = u32::try_from(len / E::SIZE as u64).unwrap_or(u32::MAX);
-        Ok(EntryFile { file: disk.open(&path, OpenMode::Existing)?, written, tail: Vec::new() })
+        Ok(EntryFile { file: disk.open(&path, OpenMode::Existing)?, written, file_len: len, tail: Vec::new() })
     }
 
     pub(super) fn len(&self) -> u32 {
@@ -74,8 +76,9 @@ impl<E: Entry> EntryFile<E> {
         for entry in &self.tail {
             entry.encode(&mut bytes);
         }
-        self.file.write_all_at(&mut [IoSlice::new(&bytes)], u64::from(self.written) * E::SIZE as u64)?;
+        self.file.write_all_at(&mut [IoSlice::new(&bytes)], self.written_len())?;
         self.written += self.tail.len() as u32;
+        self.file_len = self.file_len.max(self.written_len());
         self.tail = Vec::new();
         Ok(())
     }
@@ -93,7 +96,16 @@ impl<E: Entry> EntryFile<E> {
 
     /// Cuts the file to its entries: Kafka leaves space for more at its end until the segment is closed.
     pub(super) fn cut_file(&mut self) -> io::Result<()> {
-        self.file.set_len(u64::from(self.written) * E::SIZE as u64)
+        let written_len = self.written_len();
+        if self.file_len != written_len {
+            self.file.set_len(written_len)?;
+            self.file_len = written_len;
+        }
+        Ok(())
+    }
+
+    fn written_len(&self) -> u64 {
+        u64::from(self.written) * E::SIZE as u64
     }
 
     /// How many entries, from the first, satisfy the predicate, given that those that do come first.

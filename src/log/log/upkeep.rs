@@ -72,22 +72,26 @@ impl Log {
     /// Makes the log durable, writes a snapshot of its producers, and closes the books of the active segment's indexes. Nothing may be
     /// appended afterwards. A log that was not changed since it was opened needs nothing.
     pub fn close(&mut self, now_ms: i64) -> Result<(), StorageError> {
-        if !self.changed_since_close {
-            return Ok(());
-        }
-        self.guard_mut("close", Log::write_for_close)?;
-        if let Some(task) = self.prepare_flush()? {
+        if let Some(task) = self.prepare_close()? {
             task.run()?;
             self.flushed(&task, now_ms);
         }
-        self.changed_since_close = false;
         Ok(())
+    }
+
+    /// The first half of [`Log::close`]: what is left is to make files durable.
+    pub(crate) fn prepare_close(&mut self) -> Result<Option<FlushTask>, StorageError> {
+        if !std::mem::take(&mut self.changed_since_close) {
+            return Ok(None);
+        }
+        self.guard_mut("close", Log::write_for_close)?;
+        self.prepare_flush()
     }
 
     fn write_for_close(&mut self) -> io::Result<()> {
         self.active_mut().become_inactive()?;
         if self.producers.has_snapshots() || !self.producers.is_empty() {
-            self.producers.take_snapshot(snapshot_source(&self.disk, &self.dir), true)?;
+            self.producers.take_snapshot(snapshot_source(&self.disk, &self.dir), false)?;
         }
         Ok(())
     }

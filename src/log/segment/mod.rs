@@ -54,6 +54,7 @@ pub(crate) struct LogSegment {
     file: Arc<dyn DiskFile>,
     /// Bytes of whole batches; the file may be longer when it was allocated ahead.
     size: u32,
+    file_len: u64,
     offset_index: OffsetIndex,
     time_index: TimeIndex,
     transaction_index: TransactionIndex,
@@ -76,6 +77,7 @@ impl LogSegment {
             base_offset,
             file,
             size: 0,
+            file_len: if config.preallocate { u64::from(config.segment_bytes) } else { 0 },
             offset_index: OffsetIndex::create(disk, segment_file(dir, base_offset, OFFSET_INDEX_SUFFIX), base_offset)?,
             time_index: TimeIndex::create(disk, segment_file(dir, base_offset, TIME_INDEX_SUFFIX), base_offset)?,
             transaction_index: TransactionIndex::empty(),
@@ -105,6 +107,7 @@ impl LogSegment {
             base_offset,
             file: disk.open(&path(LOG_SUFFIX), OpenMode::Existing)?,
             size: u32::try_from(sizes.log).unwrap_or(u32::MAX),
+            file_len: sizes.log,
             offset_index,
             time_index,
             transaction_index,
@@ -134,6 +137,7 @@ impl LogSegment {
             self.note_batch(self.size, header, config.index_interval_bytes)?;
             self.size += header.size_in_bytes() as u32;
         }
+        self.file_len = self.file_len.max(u64::from(self.size));
         Ok(())
     }
 
@@ -214,10 +218,18 @@ impl LogSegment {
         self.write_index_tails()?;
         self.offset_index.cut_file()?;
         self.time_index.cut_file()?;
-        if self.file.len()? != u64::from(self.size) {
-            self.file.set_len(u64::from(self.size))?;
-        }
+        self.cut_file()?;
         Ok(())
+    }
+
+    /// Cuts the file to its batches; returns whether there was more.
+    fn cut_file(&mut self) -> io::Result<bool> {
+        let longer = self.file_len != u64::from(self.size);
+        if longer {
+            self.file.set_len(u64::from(self.size))?;
+            self.file_len = u64::from(self.size);
+        }
+        Ok(longer)
     }
 
     /// Writes index entries that are only in memory.
@@ -270,8 +282,8 @@ impl LogSegment {
         self.time_index.truncate_to(offset)?;
         self.transaction_index.truncate_to(offset)?;
         if let Some(located) = located {
-            self.file.set_len(u64::from(located.position))?;
             self.size = located.position;
+            self.cut_file()?;
         }
         if self.size == 0 {
             self.times.created_ms = now_ms;

@@ -48,8 +48,7 @@ impl LogSegment {
         }
         self.size = self.size.min(reader.position());
         let truncated = file_size - self.size;
-        if truncated > 0 {
-            self.file.set_len(u64::from(self.size))?;
+        if self.cut_file()? {
             self.file.sync_data()?;
         }
         let largest = self.max_timestamp()?;
