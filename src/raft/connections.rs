@@ -23,6 +23,10 @@ pub(crate) enum AskedWhat {
     EndQuorumEpoch,
     Fetch { position: OffsetAndEpoch },
     FetchSnapshot { id: OffsetAndEpoch, position: i64 },
+    AddVoter,
+    RemoveVoter,
+    UpdateVoter,
+    ApiVersions { voter: ReplicaKey },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

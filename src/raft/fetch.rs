@@ -66,6 +66,7 @@ impl RaftCore {
         self.high_watermark = leader.high_watermark;
         let waiting = leader.parked_fetches.take_all();
         self.answer_parked(now_ms, waiting);
+        self.voter_change_committed();
     }
 
     pub(crate) fn answer_parked(&mut self, now_ms: i64, fetches: Vec<ParkedFetch>) {

@@ -8,9 +8,12 @@ use ottla_model::BrokerId;
 use crate::parked::ParkedFetches;
 use crate::replica::{Endpoints, ReplicaKey, VoterNode, VoterSet};
 use crate::role::NO_DEADLINE;
+use crate::voter_change::VoterChange;
 
 /// An observer that has not fetched for so long is forgotten.
 const OBSERVER_SESSION_TIMEOUT_MS: i64 = 300_000;
+/// A replica that is to become a voter must have fetched within this time.
+const CAUGHT_UP_WITHIN_MS: i64 = 60 * 60 * 1000;
 
 /// How far a replica is. Times are -1 until it has fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +81,7 @@ pub(crate) struct LeaderState {
     pub(crate) announced: bool,
     pub(crate) resign_requested: bool,
     pub(crate) parked_fetches: ParkedFetches,
+    pub(crate) voter_change: Option<VoterChange>,
     /// Below `kraft.version` 1: what the voters say of themselves, which the log cannot hold yet.
     pub(crate) volatile_voters: Option<VoterSet>,
     pub(crate) begin_quorum_epoch_deadline_ms: i64,
@@ -100,6 +104,7 @@ impl LeaderState {
             announced: false,
             resign_requested: false,
             parked_fetches: ParkedFetches::default(),
+            voter_change: None,
             volatile_voters: None,
             begin_quorum_epoch_deadline_ms: start.now_ms,
             check_quorum_timeout_ms,
@@ -205,6 +210,13 @@ impl LeaderState {
     /// The voters besides the leader, those with most records first.
     pub(crate) fn successors(&self) -> Vec<ReplicaKey> {
         self.by_descending_end_offset().into_iter().map(|v| v.key).filter(|key| !key.covers(self.local.key)).collect()
+    }
+
+    /// Whether a replica has caught up of late, so that making it a voter does not stop the quorum.
+    pub(crate) fn is_caught_up(&self, replica: ReplicaKey, now_ms: i64) -> bool {
+        self.observers.get(&replica).is_some_and(|state| {
+            state.last_caught_up_ms > 0 && state.last_fetch_ms > 0 && state.last_fetch_ms > now_ms - CAUGHT_UP_WITHIN_MS
+        })
     }
 
     fn is_voter(&self, replica: ReplicaKey) -> bool {

@@ -23,6 +23,8 @@ mod respond;
 mod role;
 mod transitions;
 mod vote;
+mod voter_change;
+mod voter_requests;
 pub mod wire;
 
 pub use config::RaftConfig;
@@ -32,8 +34,9 @@ pub use history::{ControlHistory, LogHistory};
 pub use leader::ReplicaState;
 pub use log_view::{AppendedBatch, ControlRecord, LogView, OffsetValidation};
 pub use message::{
-    BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchAnswer, FetchOutcome, FetchRequest, FetchSnapshotAnswer, FetchSnapshotRequest,
-    LeaderAndEpoch, Request, Response, ResponseBody, SnapshotPart, VoteRequest,
+    AddVoterRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchAnswer, FetchOutcome, FetchRequest, FetchSnapshotAnswer,
+    FetchSnapshotRequest, LeaderAndEpoch, RemoveVoterRequest, Request, Response, ResponseBody, SnapshotPart, UpdateVoterRequest,
+    VoteRequest,
 };
 pub use replica::{Endpoint, Endpoints, KRAFT_VERSION_MAX, OffsetAndEpoch, ReplicaKey, SupportedKRaftVersions, VoterNode, VoterSet};
 pub use role::{ElectionState, RoleName};

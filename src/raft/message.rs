@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use ottla_model::{BrokerId, ErrorCode, LeaderEpoch};
 
-use crate::replica::{Endpoints, OffsetAndEpoch, ReplicaKey};
+use crate::replica::{Endpoints, OffsetAndEpoch, ReplicaKey, SupportedKRaftVersions};
 
 /// The leader of an epoch, if one is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,14 @@ pub enum Request {
     Fetch(FetchRequest),
     /// A replica asks for a part of a snapshot.
     FetchSnapshot(FetchSnapshotRequest),
+    /// A node shall become a voter.
+    AddVoter(AddVoterRequest),
+    /// A voter shall be none any more.
+    RemoveVoter(RemoveVoterRequest),
+    /// A voter describes itself.
+    UpdateVoter(UpdateVoterRequest),
+    /// A leader asks a node that is to become a voter for its levels of `kraft.version`.
+    ApiVersions,
 }
 
 /// See [`Request::Vote`].
@@ -110,6 +118,37 @@ pub struct FetchSnapshotRequest {
     pub max_bytes: i32,
 }
 
+/// See [`Request::AddVoter`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddVoterRequest {
+    /// The new voter.
+    pub voter: ReplicaKey,
+    /// Where it listens.
+    pub endpoints: Endpoints,
+    /// Whether to answer when the change is committed, rather than appended (KIP-1186).
+    pub ack_when_committed: bool,
+}
+
+/// See [`Request::RemoveVoter`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemoveVoterRequest {
+    /// The voter to remove.
+    pub voter: ReplicaKey,
+}
+
+/// See [`Request::UpdateVoter`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpdateVoterRequest {
+    /// The epoch that the voter is in.
+    pub epoch: LeaderEpoch,
+    /// The voter.
+    pub voter: ReplicaKey,
+    /// Where it listens.
+    pub endpoints: Endpoints,
+    /// What it can work with.
+    pub kraft_versions: SupportedKRaftVersions,
+}
+
 /// An answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
@@ -139,6 +178,23 @@ pub enum ResponseBody {
     Fetch(FetchAnswer),
     /// Answers [`Request::FetchSnapshot`].
     FetchSnapshot(FetchSnapshotAnswer),
+    /// Answers [`Request::AddVoter`].
+    AddVoter {
+        /// What to tell the operator.
+        message: Option<String>,
+    },
+    /// Answers [`Request::RemoveVoter`].
+    RemoveVoter {
+        /// What to tell the operator.
+        message: Option<String>,
+    },
+    /// Answers [`Request::UpdateVoter`].
+    UpdateVoter,
+    /// Answers [`Request::ApiVersions`].
+    ApiVersions {
+        /// The node's levels of `kraft.version`; `None` if it does not name the feature.
+        kraft_versions: Option<SupportedKRaftVersions>,
+    },
 }
 
 /// Records, or what has to happen before there can be any.

@@ -74,11 +74,14 @@ impl RaftCore {
         let must_begin = leader.begin_quorum_epoch_deadline_ms <= now_ms;
         let receivers = if must_begin { leader.begin_quorum_epoch_receivers(now_ms) } else { Vec::new() };
         self.answer_parked(now_ms, expired);
+        self.expire_voter_change(now_ms);
         for receiver in receivers {
             self.send_begin_quorum_epoch(now_ms, receiver);
         }
         let Role::Leader(leader) = &self.role else { return now_ms };
-        leader.check_quorum_deadline_ms().min(leader.begin_quorum_epoch_deadline_ms).min(leader.parked_fetches.next_deadline_ms())
+        let voter_change_deadline_ms = leader.voter_change.as_ref().map_or(NO_DEADLINE, |change| change.deadline_ms());
+        let own_deadline_ms = leader.check_quorum_deadline_ms().min(leader.begin_quorum_epoch_deadline_ms);
+        own_deadline_ms.min(leader.parked_fetches.next_deadline_ms()).min(voter_change_deadline_ms)
     }
 
     fn send_begin_quorum_epoch(&mut self, now_ms: i64, voter: ReplicaKey) {
@@ -132,7 +135,11 @@ impl RaftCore {
         if state.appending.is_some() || state.fetching_snapshot.is_some_and(|snapshot| snapshot.installing) {
             return fetch_deadline_ms;
         }
-        self.fetch_from_best_node(now_ms).min(fetch_deadline_ms)
+        let next_ms = match self.send_voter_request(now_ms) {
+            Some(ready_ms) => ready_ms,
+            None => self.fetch_from_best_node(now_ms),
+        };
+        next_ms.min(fetch_deadline_ms)
     }
 
     /// Fetches from the leader; while that does not answer, from anyone who may know another leader.

@@ -39,6 +39,8 @@ impl RaftCore {
             && state.leader.id == request.leader_id
         {
             state.fetch_deadline_ms = now_ms + backoff_ms;
+            // There is no leader any more whom a pre-vote could disturb.
+            state.has_fetched_from_leader = false;
         }
         Ok(())
     }

@@ -17,6 +17,11 @@ impl RaftCore {
             Request::EndQuorumEpoch(request) => self.handle_end_quorum_epoch(now_ms, caller, request),
             Request::Fetch(request) => self.handle_fetch(now_ms, caller, request),
             Request::FetchSnapshot(request) => self.handle_fetch_snapshot(now_ms, caller, request),
+            Request::AddVoter(request) => self.handle_add_voter(now_ms, caller, request),
+            Request::RemoveVoter(request) => self.handle_remove_voter(now_ms, caller, request),
+            Request::UpdateVoter(request) => self.handle_update_voter(now_ms, caller, request),
+            // Every listener answers this one by itself.
+            Request::ApiVersions => {}
         }
     }
 
@@ -37,8 +42,17 @@ impl RaftCore {
 
     fn handle_failure(&mut self, now_ms: i64, from: BrokerId, asked: Asked, failure: RequestFailure) -> bool {
         match (failure, asked.what) {
+            (_, AskedWhat::ApiVersions { voter }) => {
+                self.new_voter_unreachable(voter);
+                false
+            }
             (RequestFailure::UnsupportedVersion, AskedWhat::Vote { pre_vote: true, .. }) if asked.epoch == self.epoch => {
                 self.skip_pre_vote(now_ms);
+                true
+            }
+            // A leader of an older release has no use for it.
+            (RequestFailure::UnsupportedVersion, AskedWhat::UpdateVoter) => {
+                self.handle_update_voter_answer(now_ms);
                 true
             }
             (RequestFailure::Disconnected | RequestFailure::Refused(ErrorCode::BrokerNotAvailable), _) => false,
@@ -54,6 +68,20 @@ impl RaftCore {
     }
 
     fn handle_answer(&mut self, now_ms: i64, from: BrokerId, asked: Asked, response: Response) -> bool {
+        match asked.what {
+            AskedWhat::ApiVersions { voter } => {
+                self.handle_api_versions_answer(now_ms, voter, &response);
+                return true;
+            }
+            // These say nothing of leader and epoch.
+            AskedWhat::AddVoter | AskedWhat::RemoveVoter => return self.handle_voter_answer(now_ms, from, response.error),
+            AskedWhat::Vote { .. }
+            | AskedWhat::BeginQuorumEpoch
+            | AskedWhat::EndQuorumEpoch
+            | AskedWhat::Fetch { .. }
+            | AskedWhat::FetchSnapshot { .. }
+            | AskedWhat::UpdateVoter => {}
+        }
         if let Some(is_in_order) = self.handle_common(now_ms, from, &response) {
             return is_in_order;
         }
@@ -64,6 +92,10 @@ impl RaftCore {
         match (asked.what, body) {
             (AskedWhat::FetchSnapshot { id, position }, ResponseBody::FetchSnapshot(answer)) => {
                 self.handle_fetch_snapshot_answer(now_ms, from, (id, position), error, answer)
+            }
+            (AskedWhat::UpdateVoter, ResponseBody::UpdateVoter) if matches!(error, ErrorCode::None | ErrorCode::UnsupportedVersion) => {
+                self.handle_update_voter_answer(now_ms);
+                true
             }
             (_, _) if !error.is_none() => {
                 self.report(Anomaly::UnexpectedError { from, error });

@@ -79,6 +79,10 @@ pub(crate) struct FollowerState {
     pub(crate) fetch_deadline_ms: i64,
     /// Since the leader has answered a fetch, pre-votes are refused: it is alive.
     pub(crate) has_fetched_from_leader: bool,
+    /// When to look again whether the log describes this node as it is.
+    pub(crate) update_voter_deadline_ms: i64,
+    /// Below `kraft.version` 1 every new leader has to be told once what this voter can do.
+    pub(crate) has_updated_leader: bool,
     pub(crate) fetching_snapshot: Option<FetchingSnapshot>,
     /// Fetched records are on their way into the log; until they are there, nothing more is fetched.
     pub(crate) appending: Option<AppendingFetched>,

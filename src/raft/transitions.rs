@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ottla_model::{BrokerId, LeaderEpoch};
+use ottla_model::{BrokerId, ErrorCode, LeaderEpoch};
 use ottla_protocol::messages::k_raft_version_record::KRaftVersionRecord;
 use ottla_protocol::messages::leader_change_message::{LeaderChangeMessage, Voter};
 
@@ -133,6 +133,8 @@ impl RaftCore {
             voted,
             fetch_deadline_ms: now_ms + self.config.fetch_timeout_ms,
             has_fetched_from_leader: false,
+            update_voter_deadline_ms: now_ms + self.config.fetch_timeout_ms,
+            has_updated_leader: false,
             fetching_snapshot: None,
             appending: None,
         });
@@ -259,10 +261,12 @@ impl RaftCore {
     fn leave_role(&mut self) {
         if let Role::Leader(leader) = &mut self.role {
             let parked = leader.parked_fetches.take_all();
+            let voter_change = leader.voter_change.take();
             let high_watermark = leader.high_watermark;
             self.role = RaftCore::unattached_forever();
             self.high_watermark = high_watermark.or(self.high_watermark);
             self.refuse_parked(parked);
+            self.end_voter_change(voter_change, ErrorCode::NotLeaderOrFollower, "The leader has changed");
         }
     }
 

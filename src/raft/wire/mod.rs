@@ -1,12 +1,18 @@
 //! Messages of the quorum as the protocol lays them out. Every API has its file: requests and responses, both ways. Nothing is decided
 //! here but whether a message is about this quorum at all.
 
+pub mod add_raft_voter;
 pub mod begin_quorum_epoch;
 pub mod describe_quorum;
 pub mod end_quorum_epoch;
 pub mod fetch;
 pub mod fetch_snapshot;
+pub mod remove_raft_voter;
+pub mod update_raft_voter;
 pub mod vote;
+
+#[cfg(test)]
+mod tests;
 
 use ottla_model::{BrokerId, ErrorCode, LeaderEpoch};
 

@@ -3,7 +3,7 @@
 use ottla_model::LeaderEpoch;
 use ottla_raft::*;
 
-use crate::cluster::{Cluster, check_transcript};
+use crate::cluster::{self, Cluster, check_transcript};
 
 /// Three voters that have elected a leader.
 fn elected() -> (Cluster, i32) {
@@ -134,4 +134,52 @@ fn a_stale_answer_changes_nothing() {
     cluster.step(follower, Event::Response { from, correlation_id: CorrelationId(0), outcome: Ok(response) });
     assert_eq!(cluster.node(follower).end_offset(), end_offset);
     assert_eq!(cluster.core(follower).high_watermark(), high_watermark);
+}
+
+#[test]
+fn a_controller_joins_by_itself_and_is_removed_again() {
+    let mut cluster = Cluster::new(3, 1);
+    cluster.nodes.get_mut(&4).expect("the observer").config.auto_join = true;
+    for id in 1..=4 {
+        cluster.start(id);
+    }
+    cluster.run_until(6000);
+    let leader = cluster.leader().expect("one of three is elected");
+    for id in 1..=4 {
+        assert_eq!(cluster.core(id).voters().len(), 4, "n{id}");
+    }
+    assert!(cluster.core(4).is_voter());
+    cluster.note("n4 is to be a voter no more");
+    cluster.ask(leader, Request::RemoveVoter(RemoveVoterRequest { voter: cluster::key(4) }));
+    cluster.run_until(6100);
+    check_transcript("a_controller_joins_by_itself", &cluster);
+    assert_eq!(cluster.core(leader).voters().len(), 3);
+}
+
+#[test]
+fn a_leader_that_is_removed_resigns_once_that_is_committed() {
+    let (mut cluster, old) = elected();
+    cluster.note(&format!("n{old} is to be a voter no more"));
+    cluster.ask(old, Request::RemoveVoter(RemoveVoterRequest { voter: cluster::key(old) }));
+    cluster.run_until(cluster.now_ms + 2500);
+    check_transcript("a_leader_is_removed", &cluster);
+    let new = cluster.leader().expect("one of the other two");
+    assert_ne!(new, old);
+    assert_eq!(cluster.core(new).voters().len(), 2);
+    assert_eq!(cluster.core(old).role(), RoleName::Follower, "it is an observer now");
+}
+
+#[test]
+fn a_second_change_waits_for_the_first() {
+    let (mut cluster, leader) = elected();
+    let rest = others(leader);
+    cluster.partition(&[leader], &rest);
+    cluster.ask(leader, Request::RemoveVoter(RemoveVoterRequest { voter: cluster::key(rest[0]) }));
+    cluster.ask(leader, Request::RemoveVoter(RemoveVoterRequest { voter: cluster::key(rest[1]) }));
+    cluster.note("a voter of the same node in another directory is not this voter");
+    cluster.ask(
+        leader,
+        Request::RemoveVoter(RemoveVoterRequest { voter: ReplicaKey::new(ottla_model::BrokerId(leader), Default::default()) }),
+    );
+    check_transcript("a_second_change_waits", &cluster);
 }

@@ -124,6 +124,13 @@ impl Cluster {
         self.cut.clear();
     }
 
+    /// An operator asks the node; the answer is in the transcript.
+    pub fn ask(&mut self, id: i32, request: Request) {
+        self.line(&format!("operator -> n{id} {}", describe(&request)));
+        let caller = Caller { id: RequestId(u64::MAX), listener: "CONTROLLER".to_owned() };
+        self.step(id, Event::Request { caller, request });
+    }
+
     pub fn step(&mut self, id: i32, event: Event) {
         let now_ms = self.now_ms;
         let Some(core) = self.nodes.get_mut(&id).and_then(|node| node.core.as_mut()) else { return };
@@ -175,6 +182,10 @@ impl Cluster {
                 }
                 if self.nodes[&to].core.is_none() {
                     self.respond(from, to, correlation_id, Err(RequestFailure::Disconnected));
+                    return;
+                }
+                if request == Request::ApiVersions {
+                    self.packets.push_back(Packet::Response { from: to, to: from, correlation_id, response: api_versions() });
                     return;
                 }
                 let id = RequestId(self.next_request_id);
@@ -269,12 +280,25 @@ impl Cluster {
     }
 
     fn reply(&mut self, from: i32, caller: &Caller, response: Response) {
+        if caller.id == RequestId(u64::MAX) {
+            self.line(&format!("n{from} => operator {} {:?}", response.error, response.body));
+        }
         let Some((to, correlation_id)) = self.waiting.remove(&(from, caller.id)) else { return };
         let response = self.nodes[&from].fill_in(response);
         if !(self.quiet && matches!(response.body, ResponseBody::Fetch(_) | ResponseBody::FetchSnapshot(_))) {
             self.line(&format!("n{from} => n{to} {} epoch {} {:?}", response.error, response.leader.epoch, response.body));
         }
         self.packets.push_back(Packet::Response { from, to, correlation_id, response });
+    }
+}
+
+/// What the listener of any node answers to ApiVersions.
+fn api_versions() -> Response {
+    Response {
+        error: ottla_model::ErrorCode::None,
+        leader: LeaderAndEpoch::default(),
+        leader_endpoints: Endpoints::default(),
+        body: ResponseBody::ApiVersions { kraft_versions: Some(SupportedKRaftVersions::LOCAL) },
     }
 }
 
@@ -289,6 +313,9 @@ fn describe(request: &Request) -> String {
             let successors: Vec<_> = end.preferred_successors.iter().map(|key| format!("n{}", key.id)).collect();
             format!("end epoch {}, next {}", end.epoch, successors.join(" "))
         }
+        Request::AddVoter(add) => format!("add voter {}", add.voter.id),
+        Request::RemoveVoter(remove) => format!("remove voter {}", remove.voter.id),
+        Request::UpdateVoter(update) => format!("update voter {}", update.voter.id),
         other => format!("{other:?}"),
     }
 }

@@ -121,7 +121,7 @@ impl Node {
                     answer.part = SnapshotPart::Bytes(bytes.slice(answer.position as usize..end));
                 }
             }
-            ResponseBody::Vote { .. } | ResponseBody::BeginQuorumEpoch | ResponseBody::EndQuorumEpoch => {}
+            _ => {}
         }
         response
     }
