@@ -102,7 +102,9 @@ impl Validator {
                 "Invalid value `{text}` for configuration {name}. The value must be either 'earliest', 'latest' or of the format \
                  'by_duration:<PnDTnHnMn.nS>'."
             )),
-            (Validator::QuorumVoters, ConfigValue::List(values)) => values.iter().try_for_each(|voter| address::QuorumVoter::parse(voter).map(drop)),
+            (Validator::QuorumVoters, ConfigValue::List(values)) => {
+                values.iter().try_for_each(|voter| address::QuorumVoter::parse(voter).map(drop))
+            }
             (Validator::BootstrapServers, ConfigValue::List(values)) => {
                 values.iter().try_for_each(|server| address::parse_bootstrap_server(server).map(drop))
             }

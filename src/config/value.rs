@@ -105,11 +105,9 @@ impl ConfigValue {
             // As Java's Number.doubleValue: bounds are compared as doubles.
             ConfigValue::Long(number) => Some(*number as f64),
             ConfigValue::Double(number) => Some(*number),
-            ConfigValue::Boolean(_)
-            | ConfigValue::String(_)
-            | ConfigValue::List(_)
-            | ConfigValue::Class(_)
-            | ConfigValue::Password(_) => None,
+            ConfigValue::Boolean(_) | ConfigValue::String(_) | ConfigValue::List(_) | ConfigValue::Class(_) | ConfigValue::Password(_) => {
+                None
+            }
         }
     }
 
