@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ottla_model::ErrorCode;
 use parking_lot::Mutex;
@@ -30,6 +31,7 @@ impl StorageError {
 /// (`LogDirFailureChannel`).
 #[derive(Debug, Default)]
 pub struct LogDirFailure {
+    offline: AtomicBool,
     message: Mutex<Option<Arc<str>>>,
 }
 
@@ -41,35 +43,51 @@ impl LogDirFailure {
 
     /// Makes all operations fail from now on, without anybody being to blame: their log was deleted.
     pub(crate) fn retire(&self) {
-        *self.message.lock() = Some("the log was deleted".into());
+        self.take_offline("the log was deleted".into());
     }
 
     /// Takes the directory offline. The first reason stays.
     pub fn report(&self, error: &dyn std::error::Error) {
-        let mut message = self.message.lock();
-        if message.is_none() {
+        if self.take_offline(error.to_string().into()) {
             tracing::error!(%error, "log directory goes offline");
-            *message = Some(error.to_string().into());
         }
     }
 
-    /// Runs an operation on the directory unless it is offline, and takes it offline when the disk fails. Bytes that are wrong concern
-    /// their log alone.
-    pub(crate) fn guard<T>(&self, operation: &'static str, path: &Path, run: impl FnOnce() -> io::Result<T>) -> Result<T, StorageError> {
-        let storage_error = |source| StorageError { operation, path: path.to_owned(), source };
-        if let Some(message) = self.message() {
-            return Err(storage_error(io::Error::other(format!("the log directory is offline: {message}"))));
+    /// Returns whether it was online.
+    fn take_offline(&self, reason: Arc<str>) -> bool {
+        let mut message = self.message.lock();
+        let was_online = message.is_none();
+        message.get_or_insert(reason);
+        self.offline.store(true, Ordering::Release);
+        was_online
+    }
+
+    /// Fails when the directory is offline.
+    pub(crate) fn check(&self, operation: &'static str, path: &Path) -> Result<(), StorageError> {
+        if !self.offline.load(Ordering::Acquire) {
+            return Ok(());
         }
-        run().map_err(|source| {
-            let is_corruption = is_corruption(&source);
-            let error = storage_error(source);
-            if is_corruption {
-                tracing::error!(%error, "corrupt log");
-            } else {
-                self.report(&error);
-            }
-            error
-        })
+        let reason = self.message().unwrap_or_default();
+        let source = io::Error::other(format!("the log directory is offline: {reason}"));
+        Err(StorageError { operation, path: path.to_owned(), source })
+    }
+
+    /// Takes the directory offline because an operation failed. Bytes that are wrong concern their log alone.
+    pub(crate) fn fail(&self, operation: &'static str, path: &Path, source: io::Error) -> StorageError {
+        let is_corruption = is_corruption(&source);
+        let error = StorageError { operation, path: path.to_owned(), source };
+        if is_corruption {
+            tracing::error!(%error, "corrupt log");
+        } else {
+            self.report(&error);
+        }
+        error
+    }
+
+    /// Runs an operation on the directory unless it is offline, and takes it offline when the disk fails.
+    pub(crate) fn guard<T>(&self, operation: &'static str, path: &Path, run: impl FnOnce() -> io::Result<T>) -> Result<T, StorageError> {
+        self.check(operation, path)?;
+        run().map_err(|source| self.fail(operation, path, source))
     }
 }
 

@@ -124,8 +124,8 @@ impl Log {
             parts.push(IoSlice::new(batch.records));
         }
         let mut position = self.active().size();
-        let config = self.config.clone();
-        self.active_mut().append(&mut parts, headers, &config)?;
+        let active = self.segments.last_mut().expect("a log has a segment");
+        active.append(&mut parts, headers, &self.config)?;
         for header in headers {
             let size = header.size_in_bytes() as u32;
             self.recent.push(Located { base_offset: header.base_offset, position, size });

@@ -226,9 +226,8 @@ impl Log {
 
     /// Runs an operation that changes the log, unless its directory is offline; a failure takes the directory offline.
     fn guard_mut<T>(&mut self, operation: &'static str, run: impl FnOnce(&mut Log) -> std::io::Result<T>) -> Result<T, StorageError> {
-        let failure = self.failure.clone();
-        let dir = self.dir.clone();
-        failure.guard(operation, &dir, || run(self))
+        self.failure.check(operation, &self.dir)?;
+        run(self).map_err(|source| self.failure.fail(operation, &self.dir, source))
     }
 }
 

@@ -41,10 +41,7 @@ impl Log {
         if offset > self.high_watermark || offset < 0 {
             return Err(DeleteRecordsError::OffsetOutOfRange { offset, high_watermark: self.high_watermark });
         }
-        if let Some(message) = self.failure.message() {
-            let source = io::Error::other(format!("the log directory is offline: {message}"));
-            return Err(StorageError { operation: "delete records", path: self.dir.clone(), source }.into());
-        }
+        self.failure.check("delete records", &self.dir)?;
         self.raise_log_start_offset(offset);
         Ok(self.log_start_offset)
     }
