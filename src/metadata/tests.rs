@@ -144,7 +144,13 @@ fn full_log() -> Vec<MetadataRecord> {
         }
         .into(),
         UserScramCredentialRecord { name: "alice".into(), mechanism: 1, iterations: 4096, ..Default::default() }.into(),
-        DelegationTokenRecord { owner: "User:alice".into(), token_id: "token".into(), ..Default::default() }.into(),
+        DelegationTokenRecord {
+            owner: "User:alice".into(),
+            requester: "User:alice".into(),
+            token_id: "token".into(),
+            ..Default::default()
+        }
+        .into(),
     ]
 }
 
