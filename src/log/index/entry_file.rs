@@ -1,5 +1,6 @@
 //! A file of entries of one size, of which the newest are still in memory. The shape that the offset and the time index share.
 
+use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,29 +18,31 @@ pub(super) trait Entry: Copy + std::fmt::Debug {
 /// So many entries are collected before they are written.
 const TAIL_ENTRIES_MAX: usize = 128;
 
-/// So many bytes of an index are read at once when an entry is looked for.
-const BLOCK_BYTES: usize = 4096;
+/// So many entries are read at once when one is looked for.
+const BLOCK_ENTRIES: u32 = 128;
 
 /// The entries of an index file. Those in `tail` are not in the file yet.
 #[derive(Debug)]
-pub(super) struct EntryFile<E> {
+pub(super) struct EntryFile<E: Copy> {
     file: Arc<dyn DiskFile>,
     written: u32,
     /// The file's size, which may be more than its entries need.
     file_len: u64,
     tail: Vec<E>,
+    /// The last entry, once it was looked at.
+    last: Cell<Option<E>>,
 }
 
 impl<E: Entry> EntryFile<E> {
     /// A new, empty index file.
     pub(super) fn create(disk: &dyn Disk, path: PathBuf) -> io::Result<EntryFile<E>> {
-        Ok(EntryFile { file: disk.open(&path, OpenMode::CreateEmpty)?, written: 0, file_len: 0, tail: Vec::new() })
+        Ok(EntryFile { file: disk.open(&path, OpenMode::CreateEmpty)?, written: 0, file_len: 0, tail: Vec::new(), last: Cell::new(None) })
     }
 
     /// The index in an existing file of so many bytes. What does not make a whole entry at its end is ignored.
     pub(super) fn open(disk: &dyn Disk, path: PathBuf, len: u64) -> io::Result<EntryFile<E>> {
         let written = u32::try_from(len / E::SIZE as u64).unwrap_or(u32::MAX);
-        Ok(EntryFile { file: disk.open(&path, OpenMode::Existing)?, written, file_len: len, tail: Vec::new() })
+        Ok(EntryFile { file: disk.open(&path, OpenMode::Existing)?, written, file_len: len, tail: Vec::new(), last: Cell::new(None) })
     }
 
     pub(super) fn len(&self) -> u32 {
@@ -56,14 +59,15 @@ impl<E: Entry> EntryFile<E> {
     }
 
     pub(super) fn last(&self) -> io::Result<Option<E>> {
-        match self.len() {
-            0 => Ok(None),
-            len => self.get(len - 1).map(Some),
+        if self.last.get().is_none() && self.len() > 0 {
+            self.last.set(Some(self.get(self.len() - 1)?));
         }
+        Ok(self.last.get())
     }
 
     pub(super) fn push(&mut self, entry: E) -> io::Result<()> {
         self.tail.push(entry);
+        self.last.set(Some(entry));
         if self.tail.len() >= TAIL_ENTRIES_MAX { self.write_tail() } else { Ok(()) }
     }
 
@@ -85,6 +89,7 @@ impl<E: Entry> EntryFile<E> {
 
     /// Keeps the first `len` entries.
     pub(super) fn truncate(&mut self, len: u32) -> io::Result<()> {
+        self.last.set(None);
         if len >= self.written {
             self.tail.truncate((len - self.written) as usize);
             return Ok(());
@@ -108,29 +113,43 @@ impl<E: Entry> EntryFile<E> {
         u64::from(self.written) * E::SIZE as u64
     }
 
-    /// How many entries, from the first, satisfy the predicate, given that those that do come first.
-    pub(super) fn partition_point(&self, predicate: impl Fn(&E) -> bool) -> io::Result<u32> {
+    /// How many entries, from the first, satisfy the predicate, given that those that do come first. `guess` is where the answer may be:
+    /// entries are spread so evenly that one read around it nearly always finds it.
+    pub(super) fn partition_point(&self, guess: u32, predicate: impl Fn(&E) -> bool) -> io::Result<u32> {
         if self.tail.first().is_some_and(&predicate) {
             return Ok(self.written + self.tail.partition_point(&predicate) as u32);
         }
-        // Blocks are halved until one is left, which is read as a whole.
-        let per_block = (BLOCK_BYTES / E::SIZE) as u32;
         let (mut low, mut high) = (0, self.written);
-        while high - low > per_block {
-            let middle = low + (high - low) / 2;
-            if predicate(&self.get(middle)?) {
-                low = middle + 1;
+        let mut middle = guess;
+        while low < high {
+            let start = middle.saturating_sub(BLOCK_ENTRIES / 2).clamp(low, high.saturating_sub(BLOCK_ENTRIES).max(low));
+            let block = self.read_block(start, (high - start).min(BLOCK_ENTRIES))?;
+            let within = block.partition_point(&predicate) as u32;
+            if within == 0 && start > low {
+                high = start;
+            } else if within == block.len() as u32 && start + within < high {
+                low = start + within;
             } else {
-                high = middle;
+                return Ok(start + within);
             }
+            middle = low + (high - low) / 2;
         }
-        if low == high {
-            return Ok(low);
+        Ok(low)
+    }
+
+    fn read_block(&self, start: u32, count: u32) -> io::Result<Vec<E>> {
+        let mut bytes = vec![0; count as usize * E::SIZE];
+        self.file.read_exact_at(&mut bytes, u64::from(start) * E::SIZE as u64)?;
+        Ok(bytes.chunks_exact(E::SIZE).map(E::decode).collect())
+    }
+
+    /// Where an entry with `value` would be if values grew evenly from 0 at the beginning to the last entry's.
+    pub(super) fn guess(&self, value: i64, value_of: impl Fn(&E) -> i64) -> io::Result<u32> {
+        let last = self.last()?.map_or(0, |last| value_of(&last));
+        if last <= 0 || value <= 0 {
+            return Ok(0);
         }
-        let mut block = vec![0; (high - low) as usize * E::SIZE];
-        self.file.read_exact_at(&mut block, u64::from(low) * E::SIZE as u64)?;
-        let within = block.chunks_exact(E::SIZE).take_while(|bytes| predicate(&E::decode(bytes))).count();
-        Ok(low + within as u32)
+        Ok((i128::from(self.len()) * i128::from(value.min(last)) / i128::from(last)) as u32)
     }
 
     pub(super) fn file(&self) -> &Arc<dyn DiskFile> {

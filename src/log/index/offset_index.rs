@@ -72,20 +72,31 @@ impl OffsetIndex {
         self.entries.len() >= max_bytes / RawEntry::SIZE as u32
     }
 
+    /// How many entries have offsets that satisfy the predicate, which lets some number of the first through; it changes near an offset.
+    fn count_offsets(&self, near: i64, below: impl Fn(i64) -> bool) -> io::Result<u32> {
+        let relative = |entry: &RawEntry| i64::from(entry.relative_offset);
+        let guess = self.entries.guess(near - self.base_offset, relative)?;
+        self.entries.partition_point(guess, |entry| below(self.base_offset + relative(entry)))
+    }
+
+    fn count_positions(&self, near: u32, below: impl Fn(u32) -> bool) -> io::Result<u32> {
+        let guess = self.entries.guess(i64::from(near), |entry| i64::from(entry.position))?;
+        self.entries.partition_point(guess, |entry| below(entry.position))
+    }
+
     /// The last entry not above the offset; the beginning of the segment when there is none.
     pub(crate) fn lookup(&self, offset: i64) -> io::Result<OffsetPosition> {
-        let not_above = |entry: &RawEntry| self.base_offset + i64::from(entry.relative_offset) <= offset;
-        self.before(self.entries.partition_point(not_above)?)
+        self.before(self.count_offsets(offset, |indexed| indexed <= offset)?)
     }
 
     /// The last entry whose batch begins at or before the position.
     pub(crate) fn lookup_position(&self, position: u32) -> io::Result<OffsetPosition> {
-        self.before(self.entries.partition_point(|entry| entry.position <= position)?)
+        self.before(self.count_positions(position, |indexed| indexed <= position)?)
     }
 
     /// The first entry whose batch begins at or after the position (`fetchUpperBoundOffset`).
     pub(crate) fn first_from_position(&self, position: u32) -> io::Result<Option<OffsetPosition>> {
-        let index = self.entries.partition_point(|entry| entry.position < position)?;
+        let index = self.count_positions(position, |indexed| indexed < position)?;
         if index == self.entries.len() { Ok(None) } else { Ok(Some(self.parsed(self.entries.get(index)?))) }
     }
 
@@ -102,8 +113,7 @@ impl OffsetIndex {
 
     /// Forgets entries of batches that end at or after the offset.
     pub(crate) fn truncate_to(&mut self, offset: i64) -> io::Result<()> {
-        let below = |entry: &RawEntry| self.base_offset + i64::from(entry.relative_offset) < offset;
-        let kept = self.entries.partition_point(below)?;
+        let kept = self.count_offsets(offset, |indexed| indexed < offset)?;
         self.entries.truncate(kept)
     }
 
@@ -182,6 +192,25 @@ mod tests {
         index.write_tail().unwrap();
         check(&index);
         check(&OffsetIndex::open(&disk, PathBuf::from("/i"), 100, 5000 * 8 + 3).unwrap());
+    }
+
+    #[test]
+    fn uneven_entries_are_found_too() {
+        let (disk, mut index) = index();
+        let entries: Vec<(i64, u32)> = (1..2000i64).map(|number| (100 + number * number, (7 * number + number % 5) as u32)).collect();
+        for &(offset, position) in &entries {
+            index.append(offset, position).unwrap();
+        }
+        index.write_tail().unwrap();
+        let index = OffsetIndex::open(&disk, PathBuf::from("/i"), 100, 1999 * 8).unwrap();
+        for target in (100..4_000_200).step_by(997) {
+            let expected = entries.iter().rfind(|(offset, _)| *offset <= target).map_or(0, |(_, position)| *position);
+            assert_eq!(position(&index, target), expected, "offset {target}");
+        }
+        for target in 0..14_100 {
+            let expected = entries.iter().rfind(|(_, position)| *position <= target).map_or(0, |(_, position)| *position);
+            assert_eq!(index.lookup_position(target).unwrap().position, expected, "position {target}");
+        }
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl TimeIndex {
 
     /// The last entry whose timestamp is not above the one asked for; timestamp -1 when there is none.
     pub(crate) fn lookup(&self, timestamp: i64) -> io::Result<TimestampOffset> {
-        let count = self.entries.partition_point(|entry| entry.timestamp <= timestamp)?;
+        let count = self.entries.partition_point(self.entries.len() / 2, |entry| entry.timestamp <= timestamp)?;
         match count {
             0 => Ok(self.parsed(None)),
             count => Ok(self.parsed(Some(self.entries.get(count - 1)?))),
@@ -96,7 +96,7 @@ impl TimeIndex {
     /// Forgets entries of offsets at or after the given one.
     pub(crate) fn truncate_to(&mut self, offset: i64) -> io::Result<()> {
         let below = |entry: &RawEntry| self.base_offset + i64::from(entry.relative_offset) < offset;
-        let kept = self.entries.partition_point(below)?;
+        let kept = self.entries.partition_point(self.entries.len(), below)?;
         self.entries.truncate(kept)
     }
 
