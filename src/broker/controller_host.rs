@@ -78,19 +78,9 @@ impl ControllerHost {
         &self.replica.image
     }
 
-    /// Who leads the metadata quorum.
-    pub fn leader(&self) -> LeaderAndEpoch {
-        self.replica.leader
-    }
-
     /// The metadata log.
     pub fn log(&self) -> &MetadataLog {
         &self.log
-    }
-
-    /// The controller, for questions that change nothing.
-    pub fn controller(&self) -> &Controller {
-        &self.controller
     }
 
     /// Takes what was not published yet.

@@ -72,13 +72,9 @@ impl<T> Deadlines<T> {
     }
 
     /// How many operations wait.
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.queue.lock().waiting.len()
-    }
-
-    /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     fn note_earliest(&self, queue: &Queue<T>) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use arc_swap::ArcSwap;
-use ottla_config::BrokerConfig;
+use ottla_config::{BrokerConfig, HostPort};
 use ottla_controller::{ApiError, BrokerOrigin, ControllerOptions};
 use ottla_log::{LogManager, MetaProperties, OpenError};
 use ottla_metadata::feature::supported_features;
@@ -15,7 +15,7 @@ use ottla_model::{BrokerId, Uuid};
 use ottla_protocol::Message;
 use ottla_protocol::messages::broker_heartbeat_request::BrokerHeartbeatRequest;
 use ottla_protocol::messages::broker_registration_request::{BrokerRegistrationRequest, Feature, Listener};
-use ottla_raft::{Endpoint, Endpoints, RaftConfig};
+use ottla_raft::{Endpoint, Endpoints, RaftConfig, VoterSet};
 use parking_lot::Mutex;
 
 use crate::broker::Broker;
@@ -97,8 +97,7 @@ impl Broker {
         // Locks the directories, hence first; topics get their own configuration once the metadata is known.
         let logs = open_logs(&config, &environment, now_ms)?;
         let raft = raft_config(&settings, &cluster_id, directory_id, &environment);
-        let mut options = MetadataLogOptions::new(config.metadata_log_dir.clone(), raft);
-        options.clean_shutdown = clean_shutdown;
+        let options = metadata_log_options(&config, raft, clean_shutdown);
         let schema = Arc::new(topic_configs::Schema);
         let mut controller = ControllerHost::open(options, controller_options(&config, &cluster_id), schema, &environment, now_ms)?;
         controller.take_publications();
@@ -205,8 +204,40 @@ fn raft_config(settings: &NodeSettings, cluster_id: &str, directory_id: Uuid, en
     }
     let endpoint = |listener: &AdvertisedListener| (listener.name.clone(), Endpoint { host: listener.host.clone(), port: listener.port });
     raft.endpoints = Endpoints(settings.controller_listeners.iter().map(endpoint).collect());
+    raft.static_voters = static_voters(config, &raft.listener);
+    raft.bootstrap_servers = config.controller_quorum_bootstrap_servers.iter().map(endpoint_of).collect();
+    raft.election_timeout_ms = i64::from(config.controller_quorum_election_timeout_ms);
+    raft.fetch_timeout_ms = i64::from(config.controller_quorum_fetch_timeout_ms);
+    raft.election_backoff_max_ms = i64::from(config.controller_quorum_election_backoff_max_ms);
+    raft.request_timeout_ms = i64::from(config.controller_quorum_request_timeout_ms);
+    raft.retry_backoff_ms = i64::from(config.controller_quorum_retry_backoff_ms);
+    raft.fetch_max_bytes = config.controller_quorum_fetch_max_bytes;
+    raft.fetch_snapshot_max_bytes = config.controller_quorum_fetch_snapshot_max_bytes;
+    raft.auto_join = config.controller_quorum_auto_join_enable;
     raft.jitter_seed = environment.random_u64();
     raft
+}
+
+fn static_voters(config: &BrokerConfig, listener: &str) -> VoterSet {
+    VoterSet::from_static(listener, config.controller_quorum_voters.iter().map(|voter| (voter.id, endpoint_of(&voter.address))))
+}
+
+fn endpoint_of(address: &HostPort) -> Endpoint {
+    Endpoint { host: address.host.clone(), port: address.port }
+}
+
+fn metadata_log_options(config: &BrokerConfig, raft: RaftConfig, clean_shutdown: bool) -> MetadataLogOptions {
+    let defaults = MetadataLogOptions::new(config.metadata_log_dir.clone(), raft);
+    MetadataLogOptions {
+        clean_shutdown,
+        segment_bytes: u32::try_from(config.metadata_log_segment_bytes).unwrap_or(defaults.segment_bytes),
+        segment_ms: config.metadata_log_segment_ms,
+        retention_bytes: config.metadata_max_retention_bytes,
+        retention_ms: config.metadata_max_retention_ms,
+        max_record_bytes_between_snapshots: u64::try_from(config.metadata_log_max_record_bytes_between_snapshots).unwrap_or(u64::MAX),
+        max_snapshot_interval_ms: config.metadata_log_max_snapshot_interval_ms,
+        ..defaults
+    }
 }
 
 fn controller_options(config: &BrokerConfig, cluster_id: &str) -> ControllerOptions {
@@ -215,7 +246,7 @@ fn controller_options(config: &BrokerConfig, cluster_id: &str) -> ControllerOpti
         cluster_id: cluster_id.to_owned(),
         num_partitions: config.num_partitions,
         default_replication_factor: config.default_replication_factor,
-        broker_session_timeout_ms: config.broker_session_timeout_ms,
+        broker_session_timeout_ms: i64::from(config.broker_session_timeout_ms),
         delete_topic_enable: config.delete_topic_enable,
         quorum_node_ids: vec![config.node_id],
     }

@@ -9,6 +9,7 @@ mod error;
 mod files;
 mod host;
 mod listener;
+mod network;
 mod open;
 mod options;
 mod perform;
@@ -21,6 +22,7 @@ mod snapshot_writer;
 pub use error::{AppendError, MetadataLogError};
 pub use host::{Append, MetadataLog};
 pub use listener::{CommittedBatch, LoadedSnapshot, MetadataListener};
+pub use network::Outgoing;
 pub use options::{BATCH_BYTES_MAX, MetadataLogOptions};
 pub use quorum_state::{QUORUM_STATE_FILE, QuorumStateError};
 pub use snapshot_name::{SnapshotName, snapshot_file_name};
@@ -29,5 +31,7 @@ pub use snapshot_writer::{Snapshot, SnapshotQuorum, write_snapshot};
 /// The directory of the metadata log within `metadata.log.dir`.
 pub const METADATA_PARTITION_DIR: &str = "__cluster_metadata-0";
 
+#[cfg(test)]
+mod replication_tests;
 #[cfg(test)]
 mod tests;
