@@ -40,12 +40,14 @@ pub(crate) fn process_broker_heartbeat(
     let Some(broker) = state.broker(id) else {
         return Err(ApiError::bare(ErrorCode::StaleBrokerEpoch));
     };
+    // Looking for a leadership may mean looking at every partition of the broker.
+    let may_stop = request.want_shut_down || heartbeats.is_shutting_down(id);
     let wish = HeartbeatWish {
         metadata_offset: request.current_metadata_offset,
         want_fence: request.want_fence,
         want_shut_down: request.want_shut_down,
         register_broker_offset,
-        has_leaderships: state.partitions.has_leaderships(id, &state.image),
+        has_leaderships: may_stop && state.partitions.has_leaderships(id, &state.image),
     };
     let (current, next) = (heartbeats.current_state(id), heartbeats.next_state(id, wish));
     let mut records: Vec<MetadataRecord> = Vec::new();

@@ -47,6 +47,7 @@ pub(crate) struct HeartbeatWish {
     pub want_fence: bool,
     pub want_shut_down: bool,
     pub register_broker_offset: i64,
+    /// Only looked at for a broker that stops.
     pub has_leaderships: bool,
 }
 

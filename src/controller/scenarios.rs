@@ -4,6 +4,7 @@
 mod brokers;
 mod configs;
 mod features;
+mod invariants;
 mod partition_changes;
 mod partitions;
 mod quotas;
