@@ -170,6 +170,12 @@ impl Log {
         self.high_watermark
     }
 
+    /// Moves the high watermark up; returns whether it moved (`UnifiedLog.maybeIncrementHighWatermark`).
+    pub fn maybe_increment_high_watermark(&mut self, high_watermark: i64) -> bool {
+        let before = self.high_watermark;
+        high_watermark > before && self.update_high_watermark(high_watermark) > before
+    }
+
     fn update_first_unstable_offset(&mut self) {
         self.first_unstable_offset = self.producers.first_unstable_offset().map(|offset| offset.max(self.log_start_offset));
     }

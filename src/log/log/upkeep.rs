@@ -8,6 +8,7 @@ use ottla_model::Uuid;
 
 use super::{FlushTask, Log, snapshot_source};
 use crate::errors::{LogDirFailure, StorageError};
+use crate::segment::Writeback;
 
 /// What is left to do for a log after a round of upkeep.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) enum Upkeep {
     Idle,
     /// Come again.
     Waiting,
+    /// Run this, without the lock, and come again.
+    Writeback(Writeback),
     /// Run this, without the lock, and hand it to [`Log::flushed`].
     Flush(FlushTask),
 }
@@ -42,6 +45,9 @@ impl Log {
         } else if std::mem::take(&mut self.settle_later) {
             self.write_leader_epochs()?;
             self.guard_mut("write index entries", |log| log.active_mut().write_index_tails())?;
+        }
+        if let Some(writeback) = self.active_mut().take_writeback() {
+            return Ok(Upkeep::Writeback(writeback));
         }
         let waits = self.settle_later || !self.removals.is_empty() || self.flush_deadline_ms().is_some();
         Ok(if waits { Upkeep::Waiting } else { Upkeep::Idle })

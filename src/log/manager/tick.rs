@@ -114,6 +114,12 @@ impl LogManager {
             let upkeep = log.lock().upkeep(now_ms);
             match upkeep {
                 Ok(Upkeep::Waiting) => {}
+                Ok(Upkeep::Writeback(writeback)) => {
+                    // Only a hint: the flush that makes the records durable is where a failure counts.
+                    if let Err(error) = writeback.start() {
+                        tracing::debug!(%partition, %error, "cannot begin to write back");
+                    }
+                }
                 Ok(Upkeep::Flush(task)) => {
                     if task.run().is_ok() {
                         log.lock().flushed(&task, now_ms);

@@ -20,6 +20,9 @@ use crate::config::LogConfig;
 use crate::index::{AbortedTransaction, OffsetIndex, TimeIndex, TimestampOffset, TransactionIndex};
 use crate::paths::{DELETED_SUFFIX, LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_file};
 
+/// Less than this is left to the operating system's own schedule.
+const WRITEBACK_BYTES_MIN: u32 = 1024 * 1024;
+
 /// The sizes of a segment's files when it is opened; `None` for an index that is missing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SegmentSizes {
@@ -63,7 +66,24 @@ pub(crate) struct LogSegment {
     /// The first batch's max timestamp, read when first needed: the segment's age counts from it.
     first_timestamp: Cell<Option<i64>>,
     bytes_since_index_entry: u32,
+    /// Up to where the disk was asked to begin writing.
+    writeback_position: u32,
     times: SegmentTimes,
+}
+
+/// A range of a file whose writing to the disk may begin.
+#[derive(Debug)]
+pub(crate) struct Writeback {
+    file: Arc<dyn DiskFile>,
+    position: u32,
+    len: u32,
+}
+
+impl Writeback {
+    /// Asks the disk to begin; may block while its queue is full.
+    pub(crate) fn start(&self) -> io::Result<()> {
+        self.file.start_writeback(u64::from(self.position), u64::from(self.len))
+    }
 }
 
 impl LogSegment {
@@ -84,6 +104,7 @@ impl LogSegment {
             max_timestamp: Cell::new(Some(TimestampOffset { timestamp: -1, offset: base_offset })),
             first_timestamp: Cell::new(None),
             bytes_since_index_entry: 0,
+            writeback_position: 0,
             times,
         })
     }
@@ -114,6 +135,8 @@ impl LogSegment {
             max_timestamp: Cell::new(None),
             first_timestamp: Cell::new(None),
             bytes_since_index_entry: 0,
+            // What was there before has been on its way for long.
+            writeback_position: u32::try_from(sizes.log).unwrap_or(u32::MAX),
             times,
         })
     }
@@ -236,6 +259,17 @@ impl LogSegment {
     pub(crate) fn write_index_tails(&mut self) -> io::Result<()> {
         self.offset_index.write_tail()?;
         self.time_index.write_tail()
+    }
+
+    /// What was appended since the last call, if it is worth a write.
+    pub(crate) fn take_writeback(&mut self) -> Option<Writeback> {
+        let position = self.writeback_position.min(self.size);
+        let len = self.size - position;
+        if len < WRITEBACK_BYTES_MIN {
+            return None;
+        }
+        self.writeback_position = self.size;
+        Some(Writeback { file: self.file.clone(), position, len })
     }
 
     /// All files that must be durable for the segment to be.

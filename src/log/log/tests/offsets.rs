@@ -70,6 +70,9 @@ fn the_high_watermark_stays_within_the_log() {
     assert_eq!(harness.log.update_high_watermark(70), 10);
     harness.log.delete_records_before(5).unwrap();
     assert_eq!(harness.log.update_high_watermark(2), 5);
+    assert!(harness.log.maybe_increment_high_watermark(8));
+    assert!(!harness.log.maybe_increment_high_watermark(7));
+    assert_eq!(harness.log.high_watermark(), 8);
 }
 
 #[test]
