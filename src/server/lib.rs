@@ -21,8 +21,8 @@ mod ticker;
 mod transport;
 
 pub use broker_service::BrokerService;
-pub use config::{ConnectionSettings, LimitSettings, ListenerSettings, QUEUED_REQUEST_BYTES_DEFAULT, SecurityProtocol, ServerSettings};
+pub use config::{ConnectionSettings, LimitSettings, ListenerSettings, QUEUED_REQUEST_BYTES_DEFAULT, ServerSettings, SettingsError};
 pub use listener::{BindError, BoundListeners};
-pub use process::{BlockingThreads, Opening, StartFailure, raise_open_files_limit, run};
+pub use process::{BlockingThreads, Opening, StartFailure, host_name, raise_open_files_limit, run};
 pub use server::{Server, StartError};
 pub use service::Service;

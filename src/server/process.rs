@@ -55,6 +55,11 @@ pub fn raise_open_files_limit() -> io::Result<()> {
     Ok(setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?)
 }
 
+/// The machine's name.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// Takes the ports, opens the service, serves, and returns once a signal has stopped it in order. `ready` is called when clients are let in.
 /// A second signal ends the process at once.
 pub fn run<S: Service>(

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use ottla_broker::{Connection, Reply, Responder};
 use ottla_io::SystemClock;
 use ottla_protocol::Part;
-use ottla_server::{BoundListeners, ListenerSettings, SecurityProtocol, Server, ServerSettings, Service};
+use ottla_server::{BoundListeners, ListenerSettings, Server, ServerSettings, Service};
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, Runtime};
 
@@ -94,7 +94,6 @@ pub struct TestServer {
 pub fn listener(name: &str) -> ListenerSettings {
     ListenerSettings {
         name: name.into(),
-        security_protocol: SecurityProtocol::Plaintext,
         host: "127.0.0.1".to_owned(),
         port: 0,
         is_controller_listener: false,
