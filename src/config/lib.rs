@@ -4,16 +4,22 @@
 //! Owns the tables of keys. Opens no file, reads no environment, and does not know what brokers and logs do with the values.
 
 mod address;
+mod alter;
+mod broker_change;
 mod broker_config;
 mod broker_rules;
 mod broker_values;
+mod describe;
 mod duration;
+mod dynamic;
 mod invalid;
 mod key;
 mod listener;
 mod listener_key;
 mod load;
 mod properties;
+mod rejection;
+mod resource_rules;
 mod source;
 mod table;
 mod topic_config;
@@ -21,14 +27,22 @@ mod validator;
 mod value;
 
 pub use address::{HostPort, QuorumVoter};
+pub use alter::{ConfigOperation, OperationKind, altered_broker_values, check_operations, default_text, is_list};
 pub use broker_config::{BrokerConfig, ProcessRoles};
 pub use broker_values::{BrokerValues, ConfigMap};
+pub use describe::{
+    ConfigSource, ConfigSynonym, DescribedConfig, describe_broker, describe_client_metrics, describe_cluster_defaults, describe_group,
+    describe_topic,
+};
 pub use duration::parse_iso_duration_ms;
+pub use dynamic::{ConfigLevel, DynamicBrokerConfig};
 pub use invalid::InvalidConfig;
 pub use key::{ConfigKey, Default, Importance, Scope, UpdateMode};
 pub use listener::{Listener, ProtocolMap, SecurityProtocol, is_loopback};
 pub use load::{ConfigFile, ConfigSources, ConfigWarning, FileFormat, LoadError, LoadedConfig, load};
 pub use properties::{PropertiesError, Property};
+pub use rejection::ConfigRejection;
+pub use resource_rules::{check_client_metrics, check_group, check_topic};
 pub use source::{Origin, SourceError};
 pub use table::{KeyTable, key, keys};
 pub use topic_config::{BrokerCompression, CleanupPolicy, TimestampType, TopicConfig};
