@@ -21,6 +21,8 @@ struct Cli {
 enum Command {
     /// Run a node until it is told to stop.
     Serve(cli::serve::ServeArgs),
+    /// Format log directories, and look at formatted ones.
+    Storage(cli::storage::StorageArgs),
     /// Print what is in the files of a log directory.
     DumpLog(cli::dump_log::DumpLogArgs),
 }
@@ -28,6 +30,7 @@ enum Command {
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Serve(args) => cli::serve::run(&args),
+        Command::Storage(args) => cli::storage::run(args),
         Command::DumpLog(args) => cli::dump_log::run(args),
     }
 }
