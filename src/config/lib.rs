@@ -12,6 +12,7 @@ mod broker_values;
 mod describe;
 mod duration;
 mod dynamic;
+mod effective;
 mod invalid;
 mod key;
 mod listener;
@@ -36,6 +37,7 @@ pub use describe::{
 };
 pub use duration::parse_iso_duration_ms;
 pub use dynamic::{ConfigLevel, DynamicBrokerConfig};
+pub use effective::{EffectiveTopicConfig, TopicLayers, effective_topic_config, effective_topic_configs, static_min_insync_replicas};
 pub use invalid::InvalidConfig;
 pub use key::{ConfigKey, Default, Importance, Scope, UpdateMode};
 pub use listener::{Listener, ProtocolMap, SecurityProtocol, is_loopback};

@@ -233,6 +233,6 @@ fn alterations_are_answered_as_kafka_answers_them_and_show_afterwards() {
 
     let (compared, differences) = replay(&mut cluster, ALTERATIONS.lines().skip(ALTERATIONS_BEFORE_TUNED));
     assert!(differences.is_empty(), "{}", differences.join("\n"));
-    assert_eq!(compared, 224);
+    assert_eq!(compared, 225);
     assert_described(&cluster, include_str!("data/describe-altered.tsv"));
 }
