@@ -212,37 +212,8 @@ impl Life {
                 };
                 self.join(request, version);
             }
-            Step::JoinAgain { member, protocols: which } => {
-                let Some(client) = self.client(member) else { return };
-                let request = JoinGroupRequest {
-                    group_id: client.group.to_string(),
-                    member_id: client.member_id,
-                    group_instance_id: client.instance.map(|instance| instance.to_string()),
-                    session_timeout_ms: 30_000,
-                    rebalance_timeout_ms: 9_000,
-                    protocol_type: "consumer".into(),
-                    protocols: protocols(which),
-                    ..JoinGroupRequest::default()
-                };
-                self.join(request, 9);
-            }
-            Step::Sync { member } => {
-                let Some(client) = self.client(member) else { return };
-                let assignments = client.members.iter().map(|member_id| SyncGroupRequestAssignment {
-                    member_id: member_id.clone(),
-                    assignment: Bytes::from(format!("{}:{member_id}", client.generation_id)),
-                    ..SyncGroupRequestAssignment::default()
-                });
-                let request = SyncGroupRequest {
-                    group_id: client.group.to_string(),
-                    generation_id: client.generation_id,
-                    member_id: client.member_id.clone(),
-                    group_instance_id: client.instance.map(|instance| instance.to_string()),
-                    assignments: assignments.collect(),
-                    ..SyncGroupRequest::default()
-                };
-                self.send(4, GroupRequest::SyncGroup(request));
-            }
+            Step::JoinAgain { member, protocols } => self.join_again(member, protocols),
+            Step::Sync { member } => self.sync(member),
             Step::Heartbeat { member } => {
                 let Some(client) = self.client(member) else { return };
                 let request = HeartbeatRequest {
@@ -264,6 +235,39 @@ impl Life {
             }
             step => self.play_offsets(step),
         }
+    }
+
+    fn join_again(&mut self, member: usize, which: u8) {
+        let Some(client) = self.client(member) else { return };
+        let request = JoinGroupRequest {
+            group_id: client.group.to_string(),
+            member_id: client.member_id,
+            group_instance_id: client.instance.map(|instance| instance.to_string()),
+            session_timeout_ms: 30_000,
+            rebalance_timeout_ms: 9_000,
+            protocol_type: "consumer".into(),
+            protocols: protocols(which),
+            ..JoinGroupRequest::default()
+        };
+        self.join(request, 9);
+    }
+
+    fn sync(&mut self, member: usize) {
+        let Some(client) = self.client(member) else { return };
+        let assignments = client.members.iter().map(|member_id| SyncGroupRequestAssignment {
+            member_id: member_id.clone(),
+            assignment: Bytes::from(format!("{}:{member_id}", client.generation_id)),
+            ..SyncGroupRequestAssignment::default()
+        });
+        let request = SyncGroupRequest {
+            group_id: client.group.to_string(),
+            generation_id: client.generation_id,
+            member_id: client.member_id.clone(),
+            group_instance_id: client.instance.map(|instance| instance.to_string()),
+            assignments: assignments.collect(),
+            ..SyncGroupRequest::default()
+        };
+        self.send(4, GroupRequest::SyncGroup(request));
     }
 
     fn leave(&mut self, group: u8, member: MemberIdentity) {

@@ -305,77 +305,87 @@ fn topic_id(arguments: &Arguments<'_>) -> Uuid {
 }
 
 fn offset_request(command: &str, arguments: &Arguments<'_>) -> Option<GroupRequest> {
-    let group_id = arguments.text("group").to_owned();
-    let member_id = full_member_id(arguments.text("member"));
-    let generation_id = arguments.number("generation", -1);
-    let group_instance_id = arguments.optional("instance");
+    match command {
+        "commit" => Some(GroupRequest::OffsetCommit(commit(arguments))),
+        "txn-commit" => Some(GroupRequest::TxnOffsetCommit(txn_commit(arguments))),
+        "fetch" => Some(fetch(arguments)),
+        "delete-offsets" => Some(GroupRequest::OffsetDelete(delete_offsets(arguments))),
+        _ => None,
+    }
+}
+
+fn commit(arguments: &Arguments<'_>) -> OffsetCommitRequest {
+    let partitions = partitions(arguments).into_iter();
+    let partitions = partitions.map(|(partition_index, committed_offset, metadata)| OffsetCommitRequestPartition {
+        partition_index,
+        committed_offset,
+        committed_leader_epoch: arguments.number("epoch", -1),
+        committed_metadata: metadata.map(str::to_owned),
+        ..OffsetCommitRequestPartition::default()
+    });
+    let topic = OffsetCommitRequestTopic {
+        name: arguments.text("topic").to_owned(),
+        topic_id: topic_id(arguments),
+        partitions: partitions.collect(),
+        ..OffsetCommitRequestTopic::default()
+    };
+    OffsetCommitRequest {
+        group_id: arguments.text("group").to_owned(),
+        generation_id_or_member_epoch: arguments.number("generation", -1),
+        member_id: full_member_id(arguments.text("member")),
+        group_instance_id: arguments.optional("instance"),
+        retention_time_ms: arguments.number("retention", -1),
+        topics: vec![topic],
+        ..OffsetCommitRequest::default()
+    }
+}
+
+fn txn_commit(arguments: &Arguments<'_>) -> TxnOffsetCommitRequest {
+    let partitions = partitions(arguments).into_iter();
+    let partitions = partitions.map(|(partition_index, committed_offset, metadata)| TxnOffsetCommitRequestPartition {
+        partition_index,
+        committed_offset,
+        committed_leader_epoch: arguments.number("epoch", -1),
+        committed_metadata: metadata.map(str::to_owned),
+        ..TxnOffsetCommitRequestPartition::default()
+    });
+    let topic = TxnOffsetCommitRequestTopic {
+        name: arguments.text("topic").to_owned(),
+        topic_id: topic_id(arguments),
+        partitions: partitions.collect(),
+        ..TxnOffsetCommitRequestTopic::default()
+    };
+    TxnOffsetCommitRequest {
+        transactional_id: "tx".to_owned(),
+        group_id: arguments.text("group").to_owned(),
+        producer_id: arguments.number("producer", 1),
+        producer_epoch: 0,
+        generation_id_or_member_epoch: arguments.number("generation", -1),
+        member_id: full_member_id(arguments.text("member")),
+        group_instance_id: arguments.optional("instance"),
+        topics: vec![topic],
+        ..TxnOffsetCommitRequest::default()
+    }
+}
+
+fn fetch(arguments: &Arguments<'_>) -> GroupRequest {
+    let topic = OffsetFetchRequestTopics {
+        name: arguments.text("topic").to_owned(),
+        topic_id: topic_id(arguments),
+        partition_indexes: partitions(arguments).into_iter().map(|(partition, _, _)| partition).collect(),
+        ..OffsetFetchRequestTopics::default()
+    };
+    let topics = (!topic.name.is_empty()).then(|| vec![topic]);
+    let group = OffsetFetchRequestGroup { group_id: arguments.text("group").to_owned(), topics, ..OffsetFetchRequestGroup::default() };
+    GroupRequest::OffsetFetch { group, require_stable: arguments.text("stable") == "true" }
+}
+
+fn delete_offsets(arguments: &Arguments<'_>) -> OffsetDeleteRequest {
+    let partitions = partitions(arguments).into_iter();
+    let partitions = partitions.map(|(partition_index, _, _)| OffsetDeleteRequestPartition { partition_index, ..Default::default() });
     let name = arguments.text("topic").to_owned();
-    let leader_epoch = arguments.number("epoch", -1);
-    Some(match command {
-        "commit" => {
-            let partitions =
-                partitions(arguments).into_iter().map(|(partition_index, committed_offset, metadata)| OffsetCommitRequestPartition {
-                    partition_index,
-                    committed_offset,
-                    committed_leader_epoch: leader_epoch,
-                    committed_metadata: metadata.map(str::to_owned),
-                    ..OffsetCommitRequestPartition::default()
-                });
-            let topic =
-                OffsetCommitRequestTopic { name, topic_id: topic_id(arguments), partitions: partitions.collect(), ..Default::default() };
-            GroupRequest::OffsetCommit(OffsetCommitRequest {
-                group_id,
-                generation_id_or_member_epoch: generation_id,
-                member_id,
-                group_instance_id,
-                retention_time_ms: arguments.number("retention", -1),
-                topics: vec![topic],
-                ..OffsetCommitRequest::default()
-            })
-        }
-        "txn-commit" => {
-            let partitions =
-                partitions(arguments).into_iter().map(|(partition_index, committed_offset, metadata)| TxnOffsetCommitRequestPartition {
-                    partition_index,
-                    committed_offset,
-                    committed_leader_epoch: leader_epoch,
-                    committed_metadata: metadata.map(str::to_owned),
-                    ..TxnOffsetCommitRequestPartition::default()
-                });
-            let topic =
-                TxnOffsetCommitRequestTopic { name, topic_id: topic_id(arguments), partitions: partitions.collect(), ..Default::default() };
-            GroupRequest::TxnOffsetCommit(TxnOffsetCommitRequest {
-                transactional_id: "tx".to_owned(),
-                group_id,
-                producer_id: arguments.number("producer", 1),
-                producer_epoch: 0,
-                generation_id_or_member_epoch: generation_id,
-                member_id,
-                group_instance_id,
-                topics: vec![topic],
-                ..TxnOffsetCommitRequest::default()
-            })
-        }
-        "fetch" => {
-            let topic = OffsetFetchRequestTopics {
-                name: name.clone(),
-                topic_id: topic_id(arguments),
-                partition_indexes: partitions(arguments).into_iter().map(|(partition, _, _)| partition).collect(),
-                ..OffsetFetchRequestTopics::default()
-            };
-            let topics = if name.is_empty() { None } else { Some(vec![topic]) };
-            let group = OffsetFetchRequestGroup { group_id, topics, ..OffsetFetchRequestGroup::default() };
-            GroupRequest::OffsetFetch { group, require_stable: arguments.text("stable") == "true" }
-        }
-        "delete-offsets" => {
-            let partitions = partitions(arguments).into_iter();
-            let partitions =
-                partitions.map(|(partition_index, _, _)| OffsetDeleteRequestPartition { partition_index, ..Default::default() });
-            let topic = OffsetDeleteRequestTopic { name, partitions: partitions.collect(), ..Default::default() };
-            GroupRequest::OffsetDelete(OffsetDeleteRequest { group_id, topics: vec![topic], ..OffsetDeleteRequest::default() })
-        }
-        _ => return None,
-    })
+    let topic = OffsetDeleteRequestTopic { name, partitions: partitions.collect(), ..OffsetDeleteRequestTopic::default() };
+    OffsetDeleteRequest { group_id: arguments.text("group").to_owned(), topics: vec![topic], ..OffsetDeleteRequest::default() }
 }
 
 /// Ids of members end in a random uuid. Here it counts, and is written as the bare number in hexadecimal: `c-1`.
