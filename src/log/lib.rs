@@ -36,4 +36,4 @@ pub use log::{
     TimestampedOffset, flush_to, special_timestamp,
 };
 pub use manager::{CreateLogError, LogDirInfo, LogManager, LogManagerConfig, OpenError, PartitionSize, TopicConfigs};
-pub use producer::{ProducerState, ProducerStateConfig, SequenceError};
+pub use producer::{ProducerState, ProducerStateConfig, SequenceError, TransactionStart};

@@ -134,7 +134,7 @@ impl Log {
         }
         self.mark_dirty();
         self.log_end_offset = last_offset + 1;
-        self.apply_producers(producers)
+        self.apply_producers(headers, producers)
     }
 
     fn append_info(&self, first_offset: i64, last_offset: i64) -> AppendInfo {

@@ -8,8 +8,9 @@ use ottla_model::TopicPartition;
 use ottla_record::Batches;
 
 use super::{FetchedRecords, Log, LogOpen, ReadError, ReadRequest};
-use crate::append::{AppendError, AppendInfo, AppendOrigin, AppendRequest};
+use crate::append::{AppendError, AppendInfo, AppendOrigin, AppendRequest, TransactionContext, VerificationGuard};
 use crate::config::LogConfig;
+use crate::producer::TransactionStart;
 use crate::test_batches::{TestBatch, to_append};
 
 pub(super) const DIR: &str = "/data/t-0";
@@ -44,10 +45,26 @@ impl Harness {
 
     pub(super) fn append_as(&mut self, batch: &TestBatch, origin: AppendOrigin) -> Result<AppendInfo, AppendError> {
         let bytes = batch.bytes();
-        let leader_epoch = ottla_record::BatchHeader::parse(&bytes).unwrap().partition_leader_epoch;
-        let request =
-            AppendRequest { batches: &[to_append(&bytes)], origin, leader_epoch, now_ms: self.now_ms, transaction: Default::default() };
+        let header = ottla_record::BatchHeader::parse(&bytes).unwrap();
+        let verification_guard = if header.is_transactional() && !header.is_control() { self.verify(&header)? } else { None };
+        let request = AppendRequest {
+            batches: &[to_append(&bytes)],
+            origin,
+            leader_epoch: header.partition_leader_epoch,
+            now_ms: self.now_ms,
+            transaction: TransactionContext { verification_guard, transaction_version: 0 },
+        };
         self.log.append_as_leader(&request)
+    }
+
+    fn verify(&mut self, header: &ottla_record::BatchHeader) -> Result<Option<VerificationGuard>, AppendError> {
+        let start = TransactionStart {
+            producer_id: header.producer_id,
+            producer_epoch: header.producer_epoch,
+            base_sequence: header.base_sequence,
+            supports_epoch_bump: false,
+        };
+        Ok(self.log.start_transaction_verification(&start, self.now_ms)?)
     }
 
     /// Appends so many batches of one record each.

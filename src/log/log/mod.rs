@@ -33,12 +33,13 @@ pub use read::{FetchedRecords, FileSlice, ReadError, ReadRequest};
 pub use truncate::DeleteRecordsError;
 pub(crate) use upkeep::Upkeep;
 
+use crate::append::VerificationGuard;
 use crate::checkpoint::EpochEntry;
 use crate::config::LogConfig;
 use crate::dirty_logs::DirtyLogs;
 use crate::errors::{LogDirFailure, StorageError};
 use crate::leader_epoch_cache::LeaderEpochCache;
-use crate::producer::{ProducerState, ProducerStateManager, SnapshotSource};
+use crate::producer::{ProducerState, ProducerStateManager, SequenceError, SnapshotSource, TransactionStart};
 use crate::segment::LogSegment;
 use recent::RecentBatches;
 use retention::PendingRemoval;
@@ -201,6 +202,16 @@ impl Log {
     /// The idempotent producers that are remembered.
     pub fn producer_states(&self) -> Vec<ProducerState> {
         self.producers.states()
+    }
+
+    /// To be called before a transactional batch is appended: begins the verification of its transaction, whose guard the append must
+    /// bring along once the coordinator has confirmed it. `None` when the transaction is open already and needs no verification.
+    pub fn start_transaction_verification(
+        &mut self,
+        start: &TransactionStart,
+        now_ms: i64,
+    ) -> Result<Option<VerificationGuard>, SequenceError> {
+        self.producers.start_verification(start, self.log_end_offset, now_ms)
     }
 
     /// Forgets producers that have been idle for `producer.id.expiration.ms`.

@@ -46,6 +46,9 @@ impl Log {
             {
                 return Ok(ProducerVerdict::Duplicate(duplicate));
             }
+            if matches!(origin, AppendOrigin::Client | AppendOrigin::Coordinator) {
+                self.producers.check_verified(header, transaction.verification_guard)?;
+            }
             let append = outcome.append_of(header.producer_id, || self.producers.prepare(header.producer_id, origin));
             let completed = if header.is_control() {
                 match transaction_marker(header, batch.records) {
@@ -62,7 +65,10 @@ impl Log {
     }
 
     /// Takes over what was checked, after the batches were written.
-    pub(super) fn apply_producers(&mut self, outcome: ProducerOutcome) -> io::Result<()> {
+    pub(super) fn apply_producers(&mut self, headers: &[BatchHeader], outcome: ProducerOutcome) -> io::Result<()> {
+        for header in headers {
+            self.producers.end_verification(header);
+        }
         for append in &outcome.appends {
             self.producers.update(append);
         }

@@ -4,7 +4,7 @@
 use ottla_model::ErrorCode;
 use ottla_record::{BatchHeader, NO_PRODUCER_EPOCH, NO_SEQUENCE};
 
-use super::{BatchMetadata, ProducerEntry};
+use super::{BatchMetadata, ProducerEntry, Verification};
 use crate::append::AppendOrigin;
 
 /// Why a producer may not append. The texts are Kafka's in substance; clients act on the codes.
@@ -94,15 +94,21 @@ pub(crate) struct ProducerAppend {
     pub(crate) producer_id: i64,
     origin: AppendOrigin,
     current: ProducerEntry,
+    verification: Option<Verification>,
     pub(crate) updated: ProducerEntry,
     /// The first offsets of transactions that this append begins.
     pub(crate) started_transactions: Vec<i64>,
 }
 
 impl ProducerAppend {
-    pub(crate) fn new(producer_id: i64, current: ProducerEntry, origin: AppendOrigin) -> ProducerAppend {
+    pub(crate) fn new(
+        producer_id: i64,
+        current: ProducerEntry,
+        verification: Option<Verification>,
+        origin: AppendOrigin,
+    ) -> ProducerAppend {
         let updated = current.without_batches();
-        ProducerAppend { producer_id, origin, current, updated, started_transactions: Vec::new() }
+        ProducerAppend { producer_id, origin, current, verification, updated, started_transactions: Vec::new() }
     }
 
     /// Takes a batch of data; `header` with its final offsets.
@@ -187,6 +193,14 @@ impl ProducerAppend {
         let error = |last_sequence| {
             Err(SequenceError::OutOfOrderSequence { producer_id: self.producer_id, offset: header.base_offset, sequence, last_sequence })
         };
+        if let Some(verification) = &self.verification {
+            // The first batch of those that waited for the verification must come first, and be the producer's first altogether when
+            // each transaction has its own epoch.
+            let not_the_first = verification.supports_epoch_bump && sequence != 0 && !self.current.has_batches();
+            if not_the_first || sequence > verification.lowest_sequence {
+                return error(verification.lowest_sequence - 1);
+            }
+        }
         if header.producer_epoch != self.updated.producer_epoch {
             let epoch_is_new = self.updated.producer_epoch != NO_PRODUCER_EPOCH;
             return if epoch_is_new && sequence != 0 { error(-1) } else { Ok(()) };

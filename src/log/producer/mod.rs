@@ -5,9 +5,12 @@ mod append;
 mod entry;
 mod snapshot;
 mod state;
+mod verification;
 
 pub use append::SequenceError;
 pub(crate) use append::{CompletedTransaction, ProducerAppend, TransactionMarker};
 pub(crate) use entry::{BatchMetadata, ProducerEntry};
 pub use state::{ProducerState, ProducerStateConfig};
 pub(crate) use state::{ProducerStateManager, SnapshotSource};
+pub use verification::TransactionStart;
+pub(crate) use verification::Verification;

@@ -5,9 +5,11 @@ use std::io;
 use std::path::Path;
 
 use ottla_io::{Disk, read_file, write_file};
+use ottla_record::BatchHeader;
 
-use super::{CompletedTransaction, ProducerAppend, ProducerEntry, snapshot};
-use crate::append::AppendOrigin;
+use super::verification::{TransactionStart, Verifications};
+use super::{CompletedTransaction, ProducerAppend, ProducerEntry, SequenceError, snapshot};
+use crate::append::{AppendOrigin, VerificationGuard};
 use crate::paths::{PRODUCER_SNAPSHOT_SUFFIX, segment_file};
 
 /// Broker-wide settings of producer state.
@@ -71,6 +73,7 @@ struct Transaction {
 pub(crate) struct ProducerStateManager {
     config: ProducerStateConfig,
     producers: HashMap<i64, ProducerEntry>,
+    verifications: Verifications,
     /// By first offset.
     ongoing: BTreeMap<i64, Transaction>,
     /// Completed, but the marker is not below the high watermark yet; by first offset.
@@ -89,6 +92,7 @@ impl ProducerStateManager {
         ProducerStateManager {
             config,
             producers: HashMap::new(),
+            verifications: Verifications::default(),
             ongoing: BTreeMap::new(),
             unreplicated: BTreeMap::new(),
             end_offset: 0,
@@ -127,7 +131,58 @@ impl ProducerStateManager {
 
     pub(crate) fn prepare(&self, producer_id: i64, origin: AppendOrigin) -> ProducerAppend {
         let current = self.producers.get(&producer_id).cloned().unwrap_or_else(ProducerEntry::unknown);
-        ProducerAppend::new(producer_id, current, origin)
+        ProducerAppend::new(producer_id, current, self.verifications.get(producer_id).copied(), origin)
+    }
+
+    /// Whether a transaction of the producer's epoch is open.
+    fn has_open_transaction(&self, producer_id: i64, producer_epoch: i16) -> bool {
+        let entry = self.entry(producer_id);
+        entry.is_some_and(|entry| entry.transaction_first_offset.is_some() && entry.producer_epoch == producer_epoch)
+    }
+
+    fn check_not_fenced(&self, producer_id: i64, producer_epoch: i16, offset: i64) -> Result<(), SequenceError> {
+        match self.entry(producer_id).map(|entry| entry.producer_epoch) {
+            Some(current_epoch) if producer_epoch < current_epoch => {
+                Err(SequenceError::InvalidProducerEpoch { producer_id, offset, producer_epoch, current_epoch })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Begins the verification of a transaction; `None` when the transaction is open already, so that there is nothing to verify.
+    pub(crate) fn start_verification(
+        &mut self,
+        start: &TransactionStart,
+        log_end_offset: i64,
+        now_ms: i64,
+    ) -> Result<Option<VerificationGuard>, SequenceError> {
+        self.check_not_fenced(start.producer_id, start.producer_epoch, log_end_offset)?;
+        if self.has_open_transaction(start.producer_id, start.producer_epoch) {
+            return Ok(None);
+        }
+        Ok(Some(self.verifications.start(start, now_ms)))
+    }
+
+    /// Checks that a transactional batch may begin a transaction if none is open.
+    pub(crate) fn check_verified(&self, header: &BatchHeader, guard: Option<VerificationGuard>) -> Result<(), SequenceError> {
+        let (producer_id, offset) = (header.producer_id, header.base_offset);
+        if !header.is_transactional() || self.has_open_transaction(producer_id, header.producer_epoch) {
+            return Ok(());
+        }
+        self.check_not_fenced(producer_id, header.producer_epoch, offset)?;
+        let needs_guard = self.config.verification_enabled && !header.is_control();
+        if needs_guard && !self.verifications.accepts(producer_id, guard) {
+            let reason = "the record is not part of an ongoing transaction";
+            return Err(SequenceError::InvalidTransactionState { producer_id, offset, reason });
+        }
+        Ok(())
+    }
+
+    /// Ends the verification of a transaction whose batch is in the log now.
+    pub(crate) fn end_verification(&mut self, header: &BatchHeader) {
+        if header.is_transactional() {
+            self.verifications.end(header.producer_id, header.producer_epoch, header.is_control());
+        }
     }
 
     /// Takes over what an append has made of a producer.
@@ -182,6 +237,7 @@ impl ProducerStateManager {
         for producer_id in expired {
             self.producers.remove(&producer_id);
         }
+        self.verifications.remove_expired(self.config.expiration_ms, now_ms);
     }
 
     fn clear(&mut self) {

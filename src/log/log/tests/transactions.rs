@@ -3,10 +3,11 @@
 use ottla_model::ErrorCode;
 
 use crate::LogConfig;
-use crate::append::AppendOrigin;
+use crate::append::{AppendOrigin, AppendRequest, TransactionContext};
 use crate::index::AbortedTransaction;
 use crate::log::harness::Harness;
-use crate::test_batches::TestBatch;
+use crate::producer::TransactionStart;
+use crate::test_batches::{TestBatch, to_append};
 
 fn data(harness: &mut Harness, producer_id: i64, sequence: i32) {
     harness.append(&TestBatch::at(0).producer(producer_id, 0, sequence).transactional()).unwrap();
@@ -94,4 +95,33 @@ fn an_open_transaction_survives_a_restart() {
         assert_eq!(harness.log.last_stable_offset(), 1, "clean {clean}");
         assert_eq!(harness.log.producer_states()[0].current_transaction_first_offset, 1);
     }
+}
+
+#[test]
+fn a_transaction_begins_only_after_its_verification() {
+    let mut harness = Harness::new(LogConfig::default());
+    let start = |sequence| TransactionStart { producer_id: 1, producer_epoch: 0, base_sequence: sequence, supports_epoch_bump: false };
+    let append = |harness: &mut Harness, sequence, verification_guard| {
+        let bytes = TestBatch::at(0).producer(1, 0, sequence).transactional().bytes();
+        let request = AppendRequest {
+            batches: &[to_append(&bytes)],
+            origin: AppendOrigin::Client,
+            leader_epoch: 0,
+            now_ms: 0,
+            transaction: TransactionContext { verification_guard, transaction_version: 0 },
+        };
+        harness.log.append_as_leader(&request).map(|info| info.first_offset).map_err(|error| error.code())
+    };
+    assert_eq!(append(&mut harness, 0, None), Err(ErrorCode::InvalidTxnState));
+    let guard = harness.log.start_transaction_verification(&start(1), 0).unwrap();
+    let same = harness.log.start_transaction_verification(&start(0), 0).unwrap();
+    assert!(guard.is_some() && guard == same, "two batches wait for one verification");
+    assert_eq!(append(&mut harness, 1, guard), Err(ErrorCode::OutOfOrderSequenceNumber), "the lower sequence is first");
+    assert_eq!(append(&mut harness, 0, guard), Ok(0));
+    assert_eq!(append(&mut harness, 1, None), Ok(1), "the transaction is open");
+    assert_eq!(harness.log.start_transaction_verification(&start(2), 0).unwrap(), None);
+    end(&mut harness, 1, false);
+    assert_eq!(append(&mut harness, 2, guard), Err(ErrorCode::InvalidTxnState), "a late record does not open it again");
+    let zombie = TransactionStart { producer_epoch: -1, ..start(0) };
+    assert_eq!(harness.log.start_transaction_verification(&zombie, 0).unwrap_err().code(), ErrorCode::InvalidProducerEpoch);
 }
