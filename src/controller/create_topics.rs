@@ -214,9 +214,9 @@ impl CreateTopics<'_> {
         if !(self.rights.describe_configs)(&topic.name) {
             return CreatableTopicResult { topic_config_error_code: ErrorCode::TopicAuthorizationFailed.code(), ..result };
         }
-        let effective = self.state.schema.effective_topic_configs(self.state.config_layers(&new.configs));
+        let effective = self.state.schema.effective_topic_configs(self.state.topic_layers(&new.configs));
         let configs = effective.into_iter().map(|config| CreatableTopicConfigs {
-            name: config.name,
+            name: config.name.to_owned(),
             value: config.value.filter(|_| !config.is_sensitive),
             read_only: false,
             config_source: config.source as i8,

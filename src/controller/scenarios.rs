@@ -12,9 +12,9 @@ mod topics;
 
 use std::sync::Arc;
 
+use ottla_config::BrokerConfig;
 use ottla_metadata::{
-    BootstrapMetadata, ConfigResource, ConfigResourceType, ConfigurationImage, MetadataImage, MetadataRecord, MetadataVersion,
-    PartitionRegistration,
+    BootstrapMetadata, ConfigResource, ConfigurationImage, MetadataImage, MetadataRecord, MetadataVersion, PartitionRegistration,
 };
 use ottla_model::{BrokerId, ErrorCode, Uuid};
 use ottla_protocol::messages::abort_transaction_record::AbortTransactionRecord;
@@ -29,68 +29,17 @@ use ottla_protocol::messages::remove_topic_record::RemoveTopicRecord;
 use crate::partition_index::PartitionIndex;
 use crate::*;
 
-/// Three topic keys and one broker key are enough to see how the controller treats keys.
-struct TestSchema;
-
-impl TestSchema {
-    fn default_of(key: &str) -> Option<&'static str> {
-        match key {
-            "cleanup.policy" => Some("delete"),
-            "min.insync.replicas" => Some("1"),
-            "retention.ms" => Some("604800000"),
-            "unclean.leader.election.enable" => Some("false"),
-            _ => None,
-        }
-    }
-}
-
-const TOPIC_KEYS: [&str; 4] = ["cleanup.policy", "min.insync.replicas", "retention.ms", "unclean.leader.election.enable"];
-
-impl ConfigSchema for TestSchema {
-    fn validate(&self, resource: &ConfigResource, configs: &ConfigurationImage, _existing: &ConfigurationImage) -> Result<(), ApiError> {
-        if resource.resource_type != ConfigResourceType::Topic {
-            return Ok(());
-        }
-        for (key, value) in configs {
-            if !TOPIC_KEYS.contains(&&**key) {
-                return Err(ApiError::new(ErrorCode::InvalidConfig, format!("Unknown topic config name: {key}")));
-            }
-            if key == "retention.ms" && value.parse::<i64>().is_err() {
-                return Err(ApiError::new(
-                    ErrorCode::InvalidConfig,
-                    format!("Invalid value {value} for configuration {key}: Not a number of type LONG"),
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    fn is_list(&self, _resource_type: ConfigResourceType, key: &str) -> Option<bool> {
-        Self::default_of(key).map(|_| key == "cleanup.policy")
-    }
-
-    fn default_value(&self, _resource_type: ConfigResourceType, key: &str) -> Option<String> {
-        Self::default_of(key).map(Into::into)
-    }
-
-    fn effective_topic_configs(&self, layers: ConfigLayers<'_>) -> Vec<EffectiveConfig> {
-        TOPIC_KEYS.iter().filter_map(|key| self.effective_topic_config(key, layers)).collect()
-    }
-
-    fn effective_topic_config(&self, key: &str, layers: ConfigLayers<'_>) -> Option<EffectiveConfig> {
-        let set = [
-            (layers.topic, ConfigSource::DynamicTopic),
-            (layers.node, ConfigSource::DynamicBroker),
-            (layers.cluster, ConfigSource::DynamicDefaultBroker),
-        ];
-        let set = set.iter().find_map(|(values, source)| Some((values.get(key)?.clone(), *source)));
-        let (value, source) = set.or_else(|| Some((Self::default_of(key)?.to_owned(), ConfigSource::Default)))?;
-        Some(EffectiveConfig { name: key.to_owned(), value: Some(value), source, is_sensitive: false })
-    }
-
-    fn static_min_insync_replicas(&self) -> i32 {
-        1
-    }
+/// Kafka's keys, on a node that sets none of them.
+fn schema() -> Arc<dyn ConfigSchema> {
+    let originals = [
+        ("process.roles", "broker,controller"),
+        ("node.id", "1"),
+        ("listeners", "PLAINTEXT://:9092,CONTROLLER://:9093"),
+        ("controller.listener.names", "CONTROLLER"),
+        ("controller.quorum.voters", "1@localhost:9093"),
+    ];
+    let originals = originals.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    Arc::new(KafkaConfigSchema::new(Arc::new(BrokerConfig::new(originals).unwrap())))
 }
 
 const EVERYBODY: CreateTopicsRights<'static> = CreateTopicsRights { create: &|_| true, describe_configs: &|_| true };
@@ -163,7 +112,7 @@ fn assigned_topic(name: &str, assignments: &[&[i32]]) -> CreatableTopic {
 impl Cluster {
     /// An empty cluster at a metadata.version, with or without eligible leader replicas.
     fn at(level: i16, elr: bool) -> Cluster {
-        let controller = Controller::new(options(), Arc::new(TestSchema), MetadataImage::default(), 0);
+        let controller = Controller::new(options(), schema(), MetadataImage::default(), 0);
         let mut cluster = Cluster { controller, log: Vec::new(), now_ms: 0, seed: 1 };
         let version = MetadataVersion::from_feature_level(level).unwrap();
         let levels = [("eligible.leader.replicas.version", i16::from(elr))];
@@ -261,7 +210,7 @@ fn a_controller_that_begins_with_an_image_decides_as_the_one_that_wrote_it() {
     let mut cluster = Cluster::of(&[1, 2, 3]);
     let topic_id = cluster.create(topic("a.b", 3, 2));
     let image = cluster.controller.image().clone();
-    let mut next = Controller::new(options(), Arc::new(TestSchema), image, 0);
+    let mut next = Controller::new(options(), schema(), image, 0);
     // What a transaction began with is there again after its abort.
     next.replay(100, &BeginTransactionRecord::default().into()).unwrap();
     next.replay(101, &RemoveTopicRecord { topic_id, ..Default::default() }.into()).unwrap();

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ottla_config::TopicLayers;
 use ottla_metadata::{
     BrokerRegistration, Change, ConfigResource, ConfigurationImage, MetadataImage, MetadataRecord, MetadataVersion, ReplayError,
     TopicImage, directory_id,
@@ -11,7 +12,7 @@ use ottla_metadata::{
 use ottla_model::{BrokerId, ErrorCode, Uuid};
 
 use crate::api_error::ApiError;
-use crate::config_schema::{ConfigLayers, ConfigSchema};
+use crate::config_schema::ConfigSchema;
 use crate::partition_index::PartitionIndex;
 
 /// A metadata transaction that has begun and not ended.
@@ -200,13 +201,13 @@ impl ControllerState {
     }
 
     /// The layers that apply to a topic whose own values are `topic`.
-    pub fn config_layers<'a>(&'a self, topic: &'a ConfigurationImage) -> ConfigLayers<'a> {
-        ConfigLayers { topic, node: self.configs(&self.node), cluster: self.configs(&ConfigResource::broker("")) }
+    pub fn topic_layers<'a>(&'a self, topic: &'a ConfigurationImage) -> TopicLayers<'a> {
+        TopicLayers { topic, node: self.configs(&self.node), cluster: self.configs(&ConfigResource::broker("")) }
     }
 
     fn effective_topic_config(&self, topic: &TopicImage, key: &str) -> Option<String> {
         let configs = self.configs(&ConfigResource::topic(&*topic.name));
-        self.schema.effective_topic_config(key, self.config_layers(configs))?.value
+        self.schema.effective_topic_config(key, self.topic_layers(configs))?.value
     }
 
     /// `min.insync.replicas` of a topic, but never more than it has replicas.

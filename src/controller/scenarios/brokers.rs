@@ -12,7 +12,7 @@ fn names(records: &[MetadataRecord]) -> Vec<&'static str> {
 
 #[test]
 fn an_empty_log_gets_the_bootstrap_records_in_a_transaction() {
-    let controller = Controller::new(options(), Arc::new(TestSchema), MetadataImage::default(), 0);
+    let controller = Controller::new(options(), schema(), MetadataImage::default(), 0);
     let bootstrap = BootstrapMetadata::with_default_features(MetadataVersion::LATEST, "test");
     let result = controller.activate(&bootstrap).unwrap();
     assert_eq!(
@@ -41,7 +41,7 @@ fn a_log_with_records_gets_none() {
 
 #[test]
 fn a_transaction_that_was_left_open_is_aborted() {
-    let mut controller = Controller::new(options(), Arc::new(TestSchema), MetadataImage::default(), 0);
+    let mut controller = Controller::new(options(), schema(), MetadataImage::default(), 0);
     let bootstrap = BootstrapMetadata::with_default_features(MetadataVersion::LATEST, "test");
     let records = controller.activate(&bootstrap).unwrap().records;
     controller.replay(0, &records[0]).unwrap();

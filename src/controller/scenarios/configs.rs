@@ -132,8 +132,10 @@ fn a_broker_checks_the_values_that_it_would_have() {
         Err(ApiError::invalid_request("no"))
     };
     let checks = AlterConfigsChecks { validate_broker: &validate_broker, ..NO_CHECKS };
-    let resources =
-        vec![resource(4, "1", &[("retention.ms", SET, Some("3"))]), resource(4, "", &[("cleanup.policy", APPEND, Some("compact"))])];
+    let resources = vec![
+        resource(4, "1", &[("log.retention.ms", SET, Some("3"))]),
+        resource(4, "", &[("log.cleanup.policy", APPEND, Some("compact"))]),
+    ];
     let result =
         cluster.controller.incremental_alter_configs(&IncrementalAlterConfigsRequest { resources, ..Default::default() }, checks).unwrap();
     assert!(result.records.is_empty());
@@ -141,14 +143,14 @@ fn a_broker_checks_the_values_that_it_would_have() {
     assert_eq!(
         seen.into_inner(),
         [
-            ("ConfigResource(type=BROKER, name='1')".to_owned(), values(&[("log.cleaner.threads", "2"), ("retention.ms", "3")])),
-            ("ConfigResource(type=BROKER, name='')".to_owned(), values(&[("cleanup.policy", "delete,compact")])),
+            ("ConfigResource(type=BROKER, name='1')".to_owned(), values(&[("log.cleaner.threads", "2"), ("log.retention.ms", "3")])),
+            ("ConfigResource(type=BROKER, name='')".to_owned(), values(&[("log.cleanup.policy", "delete,compact")])),
         ]
     );
     let list = |name: &str, operation| resource(4, "", &[(name, operation, Some("x"))]);
     assert_eq!(
-        cluster.alter_incrementally(vec![list("retention.ms", SUBTRACT)]),
-        [error(ErrorCode::InvalidConfig, "Config value subtract is not allowed for config key: retention.ms")]
+        cluster.alter_incrementally(vec![list("log.retention.ms", SUBTRACT)]),
+        [error(ErrorCode::InvalidConfig, "Config value subtract is not allowed for config key: log.retention.ms")]
     );
     assert_eq!(cluster.alter_incrementally(vec![list("nope", APPEND)]), [error(ErrorCode::InvalidConfig, "Unknown config name: nope")]);
 }

@@ -1,7 +1,5 @@
 //! CreateTopics, DeleteTopics and CreatePartitions.
 
-use std::sync::Arc;
-
 use ottla_protocol::messages::create_partitions_request::{CreatePartitionsAssignment, CreatePartitionsRequest, CreatePartitionsTopic};
 use ottla_protocol::messages::create_topics_request::CreatableTopicConfig;
 use ottla_protocol::messages::create_topics_response::{CreatableTopicConfigs, CreatableTopicResult};
@@ -44,15 +42,18 @@ fn a_topic_is_created_by_three_kinds_of_records() {
         error_message: None,
         num_partitions: 2,
         replication_factor: 1,
-        configs: Some(vec![
-            config("cleanup.policy", "delete", 5),
-            config("min.insync.replicas", "1", 5),
-            config("retention.ms", "1000", 1),
-            config("unclean.leader.election.enable", "false", 5),
-        ]),
+        configs: answer.configs.clone(),
         ..Default::default()
     };
     assert_eq!(answer, expected);
+    let configs = answer.configs.as_ref().unwrap();
+    assert_eq!(configs.len(), 37);
+    assert!(configs.is_sorted_by_key(|config| &config.name));
+    for expected in
+        [config("cleanup.policy", "delete", 5), config("retention.ms", "1000", 1), config("unclean.leader.election.enable", "false", 5)]
+    {
+        assert!(configs.contains(&expected), "{expected:?}");
+    }
     assert!(!answer.topic_id.is_reserved());
     cluster.commit(result);
     let partition = cluster.partition("foo", 1);
@@ -269,7 +270,7 @@ fn deletions_that_cannot_be_are_told_why() {
 #[test]
 fn deletion_can_be_switched_off() {
     let options = ControllerOptions { delete_topic_enable: false, ..options() };
-    let controller = Controller::new(options, Arc::new(TestSchema), MetadataImage::default(), 0);
+    let controller = Controller::new(options, schema(), MetadataImage::default(), 0);
     let rights = DeleteTopicsRights { describe: &|_| true, delete: &|_| true };
     let error = |version| controller.delete_topics(&DeleteTopicsRequest::default(), version, rights).unwrap_err();
     assert_eq!(error(1), ApiError::invalid_request("This version does not support topic deletion."));
