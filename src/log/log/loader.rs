@@ -154,6 +154,7 @@ impl Log {
         let mut base_offsets = files.segments.iter().peekable();
         // Where the segment before ended, if it was recovered; what follows must begin there.
         let mut recovered_end: Option<RecoveredEnd> = None;
+        let mut was_compacted = false;
         while let Some((&base_offset, segment_files)) = base_offsets.next() {
             let end_offset = base_offsets.peek().map_or(i64::MAX, |(next, _)| **next);
             let mut segment = self.open_segment(base_offset, segment_files)?;
@@ -169,7 +170,9 @@ impl Log {
             recovered_end = None;
             if is_unflushed || !looks_sane {
                 let trusted_offset = if looks_sane { open.recovery_point } else { 0 };
-                let (first_offset, end) = self.recover_segment(&mut segment, trusted_offset)?;
+                let (first_offset, mut end) = self.recover_segment(&mut segment, trusted_offset)?;
+                was_compacted |= end.was_compacted;
+                end.was_compacted = was_compacted;
                 recovered_from = Some(recovered_from.map_or(first_offset, |earlier| earlier.min(first_offset)));
                 recovered_end = Some(end);
             }
@@ -178,9 +181,11 @@ impl Log {
         Ok(recovered_from)
     }
 
-    /// Whether records are missing before a segment. Offsets are without gaps but for compacted logs, where only cut bytes tell.
+    /// Whether records are missing before a segment. Offsets are without gaps but for logs that are, or once were, compacted: there only
+    /// cut bytes tell.
     fn is_behind_a_gap(&self, base_offset: i64, end: &RecoveredEnd) -> bool {
-        end.truncated_bytes > 0 || (!self.config.cleanup_policy.compact && end.next_offset != base_offset)
+        let may_have_gaps = self.config.cleanup_policy.compact || end.was_compacted;
+        end.truncated_bytes > 0 || (!may_have_gaps && end.next_offset != base_offset)
     }
 
     fn open_segment(&self, base_offset: i64, files: &SegmentFiles) -> io::Result<LogSegment> {

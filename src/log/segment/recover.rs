@@ -3,7 +3,7 @@
 
 use std::io;
 
-use ottla_record::BatchHeader;
+use ottla_record::{BatchHeader, CURRENT_MAGIC};
 
 use super::LogSegment;
 use crate::batch_reader::{BatchReader, READ_AHEAD_SCAN, Step};
@@ -18,6 +18,8 @@ pub(crate) struct RecoveredEnd {
     pub(crate) next_offset: i64,
     /// What was cut off.
     pub(crate) truncated_bytes: u32,
+    /// Offsets are missing within, or records within a batch: the segment was compacted once.
+    pub(crate) was_compacted: bool,
 }
 
 impl LogSegment {
@@ -29,10 +31,10 @@ impl LogSegment {
         config: &LogConfig,
         mut visit: impl FnMut(&BatchHeader),
     ) -> io::Result<RecoveredEnd> {
-        let start = self.trusted_position(trusted_offset)?;
+        let (start, mut next_offset) = self.trusted_position(trusted_offset)?;
         let mut reader = BatchReader::new(&self.file, start, self.size, READ_AHEAD_SCAN);
         let file_size = self.size;
-        let mut next_offset = self.base_offset;
+        let mut was_compacted = false;
         self.bytes_since_index_entry = 0;
         while let Step::Batch(batch) = reader.step()? {
             let follows = batch.header.base_offset >= next_offset;
@@ -41,6 +43,7 @@ impl LogSegment {
                 self.size = batch.position;
                 break;
             }
+            was_compacted |= batch.header.base_offset > next_offset || lacks_records(&batch.header);
             next_offset = batch.header.next_offset();
             self.size = batch.end_position();
             self.note_batch(batch.position, &batch.header, config.index_interval_bytes)?;
@@ -56,11 +59,11 @@ impl LogSegment {
         self.write_index_tails()?;
         self.offset_index.cut_file()?;
         self.time_index.cut_file()?;
-        Ok(RecoveredEnd { next_offset, truncated_bytes: truncated })
+        Ok(RecoveredEnd { next_offset, truncated_bytes: truncated, was_compacted })
     }
 
-    /// Where checking may begin; the indexes are cut to what lies before.
-    fn trusted_position(&mut self, trusted_offset: i64) -> io::Result<u32> {
+    /// Where checking may begin, as a position and an offset; the indexes are cut to what lies before.
+    fn trusted_position(&mut self, trusted_offset: i64) -> io::Result<(u32, i64)> {
         let trusted = self.base_offset < trusted_offset && self.indexes_are_sane()?;
         if trusted {
             let entry = self.offset_index.lookup(trusted_offset - 1)?;
@@ -77,12 +80,12 @@ impl LogSegment {
         self.time_index.clear()?;
         self.transaction_index.clear()?;
         self.max_timestamp.set(Some(TimestampOffset { timestamp: -1, offset: self.base_offset }));
-        Ok(0)
+        Ok((0, self.base_offset))
     }
 
     /// Cuts the indexes to the batches before a position, where an index entry points to.
-    fn keep_indexes_before(&mut self, position: u32) -> io::Result<u32> {
-        let Some(header) = self.header_at(position)? else { return Ok(position) };
+    fn keep_indexes_before(&mut self, position: u32) -> io::Result<(u32, i64)> {
+        let Some(header) = self.header_at(position)? else { return Err(io::ErrorKind::InvalidData.into()) };
         self.offset_index.truncate_to(header.base_offset)?;
         self.time_index.truncate_to(header.base_offset)?;
         self.transaction_index.truncate_to(header.base_offset)?;
@@ -90,11 +93,16 @@ impl LogSegment {
         let largest = self.read_largest_timestamp();
         self.size = size;
         self.max_timestamp.set(Some(largest?));
-        Ok(position)
+        Ok((position, header.base_offset))
     }
 
     /// Whether the indexes look as if they belonged to this segment.
     pub(crate) fn indexes_are_sane(&self) -> io::Result<bool> {
         Ok(self.offset_index.is_sane(self.size)? && self.time_index.is_sane()? && self.transaction_index.is_sane(self.base_offset)?)
     }
+}
+
+/// Whether records that the batch had when it was produced are gone.
+fn lacks_records(header: &BatchHeader) -> bool {
+    header.magic == CURRENT_MAGIC && i64::from(header.records_count) <= i64::from(header.last_offset_delta)
 }

@@ -68,6 +68,20 @@ fn a_gap_takes_later_segments_with_it() {
 }
 
 #[test]
+fn a_missing_segment_takes_later_ones_with_it_unless_the_log_was_compacted() {
+    for once_compacted in [false, true] {
+        let mut harness = Harness::small();
+        // Twelve batches fill a segment; what follows begins another one, as a replica does when it copies a log with gaps.
+        let second = if once_compacted { 2 } else { 1 };
+        for offset in [0].into_iter().chain(second..second + 11).chain(20..40) {
+            harness.log.append_as_follower(&TestBatch::at(offset).bytes(), 0, 0).unwrap();
+        }
+        harness.crash(Crash::KeepAll);
+        assert_eq!(harness.log.log_end_offset(), if once_compacted { 40 } else { 12 });
+    }
+}
+
+#[test]
 fn below_the_recovery_point_nothing_is_looked_at() {
     let mut harness = Harness::new(LogConfig { index_interval_bytes: 100, ..LogConfig::default() });
     harness.append_many(20);

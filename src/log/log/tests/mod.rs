@@ -2,6 +2,7 @@
 
 mod appending;
 mod crashes;
+mod garbage;
 mod model;
 mod offsets;
 mod producers;
