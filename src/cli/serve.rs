@@ -52,6 +52,7 @@ fn serve(args: &ServeArgs) -> Result<(), StartFailure> {
         tracing::warn!("the limit of open files cannot be raised: {error}");
     }
     let config = Arc::new(loaded.config);
+    check_served(&config)?;
     let settings = ServerSettings::from_config(&config)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let opening_clock = clock.clone();
@@ -68,7 +69,14 @@ fn open(config: Arc<BrokerConfig>, clock: Arc<dyn Clock>, opening: &Opening) -> 
     let now_ms = clock.now_ms();
     let advertised_listeners = advertised(&config.advertised_listeners, &opening.addresses);
     let controller_listeners = advertised(&config.advertised_controller_listeners, &opening.addresses);
-    format_if_empty(&node(&config, &controller_listeners), disk.as_ref(), &mut SystemRng, now_ms)?;
+    let controller = controller_listeners.first();
+    let controller_endpoint = controller.map(|listener| Endpoint { host: listener.host.clone(), port: listener.port });
+    let node = Node { controller_endpoint, ..Node::of(&config) };
+    if let Some(formatted) = format_if_empty(&node, disk.as_ref(), &mut SystemRng, now_ms)? {
+        for (directory, _) in &formatted.directories {
+            tracing::info!("{} was empty and is formatted now", directory.display());
+        }
+    }
     let environment =
         Environment { disk, clock, rng: Arc::new(Mutex::new(Box::new(SystemRng))), blocking: Arc::new(opening.blocking.clone()) };
     let settings = NodeSettings { config, advertised_listeners, controller_listeners };
@@ -88,18 +96,15 @@ fn advertised(listeners: &[Listener], addresses: &[(Arc<str>, SocketAddr)]) -> V
     listeners.iter().map(advertise).collect()
 }
 
-fn node(config: &BrokerConfig, controller_listeners: &[AdvertisedListener]) -> Node {
-    let directories = config.log_dirs.iter().chain([&config.metadata_log_dir]);
-    let controller = controller_listeners.first();
-    Node {
-        node_id: config.node_id,
-        directories: directories.cloned().collect(),
-        metadata_directory: config.metadata_log_dir.clone(),
-        is_controller: config.process_roles.controller,
-        controller_listener: config.controller_listener_names.first().cloned().unwrap_or_default(),
-        controller_endpoint: controller.map(|listener| Endpoint { host: listener.host.clone(), port: listener.port }),
-        has_static_voters: !config.controller_quorum_voters.is_empty(),
+/// What is configured rightly and not served yet is refused rather than half done.
+fn check_served(config: &BrokerConfig) -> Result<(), StartFailure> {
+    if !(config.process_roles.broker && config.process_roles.controller) {
+        return Err("process.roles: only a node that is broker and controller is served so far: process.roles=broker,controller".into());
     }
+    if config.controller_quorum_voters.len() > 1 {
+        return Err("controller.quorum.voters: only a quorum of this node alone is served so far".into());
+    }
+    Ok(())
 }
 
 /// The lines that people and tools wait for, whatever is logged: the second has the words in which Kafka says the same, since container
