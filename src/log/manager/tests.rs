@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ottla_io::{Crash, Disk, Fault, MemoryDisk, SeededRng, read_file, write_file};
+use ottla_io::{Crash, Disk, Fault, HandleLimit, MemoryDisk, RealDisk, SeededRng, read_file, write_file};
 use ottla_model::{BrokerId, TopicPartition, Uuid};
 
 use super::{LogManager, LogManagerConfig, OpenError};
@@ -236,4 +236,29 @@ fn time_brings_retention_flushes_and_checkpoints() {
     append(&manager, 0);
     manager.tick(700_000);
     assert_eq!(log.lock().log_start_offset(), 1);
+}
+
+#[test]
+fn many_logs_need_few_handles() {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = Arc::new(RealDisk::new(HandleLimit(20)));
+    let open = || {
+        let config = LogManagerConfig::new(vec![dir.path().to_owned()]);
+        LogManager::open(config, &|_| None, disk.clone(), Box::new(SeededRng::new(1)), 0).unwrap()
+    };
+    let manager = open();
+    for number in 0..200 {
+        create(&manager, number);
+        append(&manager, number);
+    }
+    for number in 0..200 {
+        append(&manager, number);
+    }
+    // Others of this process have files open too, but not six hundred.
+    let open_files = std::fs::read_dir("/proc/self/fd").unwrap().count();
+    assert!(open_files < 300, "{open_files} files are open");
+    manager.close(0, 0).unwrap();
+    drop(manager);
+    let manager = open();
+    assert!((0..200).all(|number| end(&manager, number) == 2));
 }
