@@ -27,6 +27,10 @@ pub(crate) fn alter_partition_reassignments(
     state: &ControllerState,
     request: &AlterPartitionReassignmentsRequest,
 ) -> Result<ControllerResult<AlterPartitionReassignmentsResponse>, ApiError> {
+    if request.topics.is_empty() {
+        // Kafka does not even look at such a request, and leaves the text empty rather than null.
+        return Ok(ControllerResult::of(Vec::new(), AlterPartitionReassignmentsResponse::default()));
+    }
     let may_change = request.allow_replication_factor_change;
     let mut records: Vec<MetadataRecord> = Vec::new();
     let mut responses = Vec::with_capacity(request.topics.len());
