@@ -11,7 +11,7 @@ use ottla_model::{LeaderEpoch, TopicPartition, Uuid, internal_topic};
 use ottla_raft::{ControlHistory, LogView, OffsetAndEpoch, VoterSet};
 
 use super::METADATA_PARTITION_DIR;
-use super::batch::{Contents, DecodedBatch, decode_batches};
+use super::batch::{BatchError, DecodedBatch, decode_batches, outline};
 use super::error::MetadataLogError;
 use super::options::MetadataLogOptions;
 use super::snapshot_name::{SnapshotName, snapshot_file_name};
@@ -115,13 +115,17 @@ impl LogFiles {
             offset = offset.max(id.offset);
         }
         while offset < view.end_offset() {
-            for batch in self.read_batches(offset, view.end_offset())? {
-                if let Contents::Control(records) = &batch.contents {
-                    for (offset, record) in records {
-                        history.apply(*offset, record);
-                    }
+            let bytes = self.read_bytes(offset, view.end_offset())?;
+            let batches = outline(&bytes).map_err(|error| self.damaged(error))?;
+            if batches.is_empty() {
+                return Err(no_records(offset, view.end_offset()));
+            }
+            // Most batches hold no control records: their contents need not be decoded to know that.
+            for batch in batches {
+                for (offset, record) in &batch.control_records {
+                    history.apply(*offset, record);
                 }
-                offset = batch.last_offset + 1;
+                offset = batch.end_offset;
             }
         }
         Ok(history)
@@ -129,15 +133,21 @@ impl LogFiles {
 
     /// Whole batches from `offset` on, at least one and none at `end_offset` or later.
     pub(super) fn read_batches(&self, offset: i64, end_offset: i64) -> Result<Vec<DecodedBatch>, MetadataLogError> {
+        let bytes = self.read_bytes(offset, end_offset)?;
+        let decoded = decode_batches(&bytes).collect::<Result<Vec<_>, _>>().map_err(|error| self.damaged(error))?;
+        if decoded.is_empty() { Err(no_records(offset, end_offset)) } else { Ok(decoded) }
+    }
+
+    fn read_bytes(&self, offset: i64, end_offset: i64) -> Result<Vec<u8>, MetadataLogError> {
         let request = ReadRequest { offset, max_bytes: READ_BYTES, end_offset, at_least_one_batch: true, include_aborted: false };
-        let refused = |reason: String| MetadataLogError::Refused { operation: "a read", reason };
-        let fetched = self.log.read(request).map_err(|error| refused(error.to_string()))?;
-        let Some(slice) = fetched.records else {
-            return Err(refused(format!("there is no record at offset {offset}, though the log goes to {end_offset}")));
-        };
-        let bytes = slice.read().map_err(self.at(""))?;
-        let decoded = decode_batches(&bytes).collect::<Result<Vec<_>, _>>();
-        decoded.map_err(|error| MetadataLogError::Damaged { path: self.directory.clone(), error })
+        let fetched = self.log.read(request);
+        let fetched = fetched.map_err(|error| MetadataLogError::Refused { operation: "a read", reason: error.to_string() })?;
+        let slice = fetched.records.ok_or_else(|| no_records(offset, end_offset))?;
+        slice.read().map_err(self.at(""))
+    }
+
+    fn damaged(&self, error: BatchError) -> MetadataLogError {
+        MetadataLogError::Damaged { path: self.directory.clone(), error }
     }
 
     /// A snapshot that is known to be there.
@@ -160,4 +170,9 @@ impl LogFiles {
         let path = if name.is_empty() { self.directory.clone() } else { self.directory.join(Path::new(name)) };
         move |source| MetadataLogError::Io { path, source }
     }
+}
+
+fn no_records(offset: i64, end_offset: i64) -> MetadataLogError {
+    let reason = format!("there is no record at offset {offset}, though the log goes to {end_offset}");
+    MetadataLogError::Refused { operation: "a read", reason }
 }
