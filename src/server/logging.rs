@@ -1,12 +1,16 @@
 //! The process's log: lines of text or of JSON on standard error. What is logged is chosen by `OTTLA_LOG`, how by `OTTLA_LOG_FORMAT`, and
 //! the choice can be changed while the process runs.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, stderr};
 
+use parking_lot::Mutex;
 use thiserror::Error;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::{ParseError, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
-use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
+use tracing_subscriber::{Layer, Registry, fmt, reload};
 
 /// What is logged when nobody chooses.
 const FILTER_DEFAULT: &str = "info";
@@ -24,7 +28,7 @@ pub enum LogFormat {
 /// Why the log cannot be set up as wanted.
 #[derive(Debug, Error)]
 pub enum LoggingError {
-    /// `OTTLA_LOG` or a filter set later.
+    /// `OTTLA_LOG`.
     #[error("OTTLA_LOG: `{filter}` is no filter ({reason}); examples are `info`, `debug` and `info,ottla_broker=debug`")]
     Filter {
         /// As given.
@@ -38,6 +42,12 @@ pub enum LoggingError {
     /// The log was set up before.
     #[error("the log was already set up: {0}")]
     AlreadySetUp(#[from] TryInitError),
+    /// No logger has this name.
+    #[error("Logger {0} does not exist!")]
+    UnknownLogger(String),
+    /// The root's level would be taken away.
+    #[error("Removing the log level of the root logger is not allowed")]
+    RootWithoutLevel,
     /// The log is gone.
     #[error("the log cannot be changed: {0}")]
     Reload(#[from] reload::Error),
@@ -64,37 +74,78 @@ impl LogSettings {
     }
 }
 
-/// Changes what is logged.
-#[derive(Clone, Debug)]
+/// The name of the logger that stands for all that have no level of their own. Kafka calls it so.
+pub const ROOT_LOGGER: &str = "root";
+
+/// The loggers whose level can be set, one per room of the source.
+pub const LOGGERS: &[&str] = &[
+    "ottla",
+    "ottla_broker",
+    "ottla_controller",
+    "ottla_coordinator",
+    "ottla_io",
+    "ottla_log",
+    "ottla_metadata",
+    "ottla_raft",
+    "ottla_server",
+];
+
+/// What is logged, and how to change it while the process runs.
+#[derive(Debug)]
 pub struct LogControl {
-    filter: reload::Handle<EnvFilter, Registry>,
+    filter: reload::Handle<Targets, Registry>,
+    current: Mutex<Targets>,
 }
 
 impl LogControl {
-    /// Replaces the filter, in the form of `OTTLA_LOG`.
-    pub fn set_filter(&self, filter: &str) -> Result<(), LoggingError> {
-        Ok(self.filter.reload(parse(filter)?)?)
+    /// Every logger with the level in force, by name.
+    pub fn levels(&self) -> BTreeMap<&'static str, LevelFilter> {
+        levels(&self.current.lock())
     }
 
-    /// The filter in force.
-    pub fn filter(&self) -> Result<String, LoggingError> {
-        Ok(self.filter.with_current(ToString::to_string)?)
+    /// Gives a logger its own level, or with `None` that of the root. The root always has one.
+    pub fn set_level(&self, logger: &str, level: Option<LevelFilter>) -> Result<(), LoggingError> {
+        let mut current = self.current.lock();
+        let changed = with_level(&current, logger, level)?;
+        self.filter.reload(changed.clone())?;
+        *current = changed;
+        Ok(())
     }
+}
+
+fn levels(filter: &Targets) -> BTreeMap<&'static str, LevelFilter> {
+    let root = filter.default_level().unwrap_or(LevelFilter::OFF);
+    let own = |logger: &str| filter.iter().find(|(target, _)| *target == logger).map(|(_, level)| level);
+    let rooms = LOGGERS.iter().map(|&logger| (logger, own(logger).unwrap_or(root)));
+    rooms.chain([(ROOT_LOGGER, root)]).collect()
+}
+
+fn with_level(filter: &Targets, logger: &str, level: Option<LevelFilter>) -> Result<Targets, LoggingError> {
+    if logger == ROOT_LOGGER {
+        return Ok(filter.clone().with_default(level.ok_or(LoggingError::RootWithoutLevel)?));
+    }
+    if !LOGGERS.contains(&logger) {
+        return Err(LoggingError::UnknownLogger(logger.to_owned()));
+    }
+    let others = filter.iter().filter(|(target, _)| *target != logger).map(|(target, level)| (target.to_owned(), level));
+    let own = level.map(|level| (logger.to_owned(), level));
+    Ok(Targets::new().with_targets(others.chain(own)).with_default(filter.default_level().unwrap_or(LevelFilter::OFF)))
 }
 
 /// Sets up the process's log.
 pub fn set_up(settings: &LogSettings) -> Result<LogControl, LoggingError> {
-    let (filter, control) = reload::Layer::new(parse(settings.filter.as_deref().unwrap_or(FILTER_DEFAULT))?);
+    let current = parse(settings.filter.as_deref().unwrap_or(FILTER_DEFAULT))?;
+    let (filter, handle) = reload::Layer::new(current.clone());
     let lines: Box<dyn Layer<_> + Send + Sync> = match settings.format {
         LogFormat::Text => fmt::layer().with_writer(stderr).with_ansi(stderr().is_terminal()).with_target(false).boxed(),
         LogFormat::Json => fmt::layer().with_writer(stderr).json().flatten_event(true).boxed(),
     };
     tracing_subscriber::registry().with(filter).with(lines).try_init()?;
-    Ok(LogControl { filter: control })
+    Ok(LogControl { filter: handle, current: Mutex::new(current) })
 }
 
-fn parse(filter: &str) -> Result<EnvFilter, LoggingError> {
-    EnvFilter::try_new(filter).map_err(|reason| LoggingError::Filter { filter: filter.to_owned(), reason: reason.to_string() })
+fn parse(filter: &str) -> Result<Targets, LoggingError> {
+    filter.parse().map_err(|reason: ParseError| LoggingError::Filter { filter: filter.to_owned(), reason: reason.to_string() })
 }
 
 #[cfg(test)]
@@ -111,5 +162,26 @@ mod tests {
         assert_eq!(LogSettings::from_lookup(|_| None).unwrap(), LogSettings::default());
         assert_eq!(settings("", "xml").unwrap_err().to_string(), "OTTLA_LOG_FORMAT: `xml` is unknown; it is `text` or `json`");
         assert!(parse("info,ottla_broker=loud").unwrap_err().to_string().starts_with("OTTLA_LOG: `info,ottla_broker=loud` is no filter"));
+    }
+
+    #[test]
+    fn loggers_have_their_own_level_or_that_of_the_root() {
+        let filter = parse("warn,ottla_broker=debug").unwrap();
+        let of = |filter: &Targets, logger| levels(filter)[logger];
+        assert_eq!(
+            (of(&filter, "ottla_broker"), of(&filter, "ottla_log"), of(&filter, "root")),
+            (LevelFilter::DEBUG, LevelFilter::WARN, LevelFilter::WARN)
+        );
+        let filter = with_level(&filter, "ottla_log", Some(LevelFilter::TRACE)).unwrap();
+        let filter = with_level(&filter, "root", Some(LevelFilter::ERROR)).unwrap();
+        let filter = with_level(&filter, "ottla_broker", None).unwrap();
+        assert_eq!(
+            (of(&filter, "ottla_broker"), of(&filter, "ottla_log"), of(&filter, "root")),
+            (LevelFilter::ERROR, LevelFilter::TRACE, LevelFilter::ERROR)
+        );
+        assert!(filter.would_enable("ottla_log::segment", &tracing::Level::TRACE));
+        assert!(!filter.would_enable("ottla_broker", &tracing::Level::WARN));
+        assert_eq!(with_level(&filter, "kafka", None).unwrap_err().to_string(), "Logger kafka does not exist!");
+        assert!(matches!(with_level(&filter, "root", None), Err(LoggingError::RootWithoutLevel)));
     }
 }

@@ -36,7 +36,9 @@ fn deadlines_that_come_after_the_planned_tick_wake_nobody() {
     let service = &server.service;
     eventually("the waker is there", || service.waker.lock().is_some());
     let start_ms = SystemClock.now_ms();
+    eventually("the first tick came", || !service.ticks.lock().is_empty());
     wait_until(service, start_ms + 30_000);
+    eventually("it has planned the next one", || service.ticks.lock().len() >= 2);
     std::thread::sleep(std::time::Duration::from_millis(50));
     let count = service.ticks.lock().len();
     for later_ms in 1..100 {
