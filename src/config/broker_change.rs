@@ -97,9 +97,8 @@ fn check_thread_counts(old: &BrokerConfig, new: &BrokerConfig) -> Result<(), Str
 
 /// The defaults of topics must fit each other if one of them changes (`DynamicLogConfig`).
 fn check_log_defaults(old: &BrokerConfig, new: &BrokerConfig) -> Result<(), String> {
-    let first_synonyms = table::keys(Scope::Topic).values().filter_map(|key| key.synonyms.first());
-    let changes = |name: &&&str| old.originals().get(**name) != new.originals().get(**name);
-    if first_synonyms.clone().find(|name| changes(&name)).is_none() {
+    let mut defaults_of_topics = table::keys(Scope::Topic).values().filter_map(|key| key.synonyms.first().copied());
+    if !defaults_of_topics.any(|name| old.originals().get(name) != new.originals().get(name)) {
         return Ok(());
     }
     let values = new.values();

@@ -177,47 +177,60 @@ fn rule_error(invalid: &InvalidConfig, written: &SourcedConfig) -> LoadError {
     LoadError::Rule { key: invalid.key().to_owned(), origin, reason: invalid.reason() }
 }
 
-/// What a node takes that nobody configured: Kafka demands these keys, and a cluster of one node cannot have three replicas.
+/// What a node takes where nothing is written. Kafka demands the first of these; and a cluster of one node cannot have three replicas.
+pub(crate) const NODE_DEFAULTS: [(&str, &str); 11] = [
+    ("process.roles", "broker,controller"),
+    ("node.id", "1"),
+    ("controller.listener.names", "CONTROLLER"),
+    ("listeners", "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093"),
+    ("log.dirs", "./ottla-data"),
+    ("controller.quorum.voters", "1@127.0.0.1:9093"),
+    ("offsets.topic.replication.factor", "1"),
+    ("transaction.state.log.replication.factor", "1"),
+    ("transaction.state.log.min.isr", "1"),
+    ("share.coordinator.state.topic.replication.factor", "1"),
+    ("share.coordinator.state.topic.min.isr", "1"),
+];
+
+/// Where in `NODE_DEFAULTS` those begin that are for a cluster of one.
+const FIRST_OF_ONE_NODE: usize = 6;
+
 fn add_node_defaults(written: &mut SourcedConfig) {
-    let default = |written: &mut SourcedConfig, key: &str, value: String| {
-        written.entry(key.to_owned()).or_insert(SourcedValue { value, origin: Origin::NodeDefault });
-    };
-    default(written, "process.roles", "broker,controller".to_owned());
-    default(written, "controller.listener.names", "CONTROLLER".to_owned());
-    if !written.contains_key("broker.id") {
-        default(written, "node.id", "1".to_owned());
+    for (key, other_name) in [("process.roles", ""), ("node.id", "broker.id"), ("controller.listener.names", ""), ("log.dirs", "log.dir")] {
+        if !written.contains_key(other_name) {
+            add_default(written, key, None);
+        }
     }
-    if !written.contains_key("log.dir") {
-        default(written, "log.dirs", "./ottla-data".to_owned());
-    }
-    let text = |written: &SourcedConfig, key: &str| written.get(key).map(|sourced| sourced.value.trim().to_owned()).unwrap_or_default();
     let controller_name = text(written, "controller.listener.names").split(',').next().unwrap_or_default().trim().to_owned();
     let roles = text(written, "process.roles");
-    let (has_broker, has_controller) = (roles.contains("broker"), roles.contains("controller"));
-    if has_controller {
-        let broker_listener = if has_broker { "PLAINTEXT://127.0.0.1:9092," } else { "" };
-        default(written, "listeners", format!("{broker_listener}{controller_name}://127.0.0.1:9093"));
+    if !roles.contains("controller") {
+        return;
     }
-    let is_alone = text(written, "controller.quorum.voters").is_empty() && text(written, "controller.quorum.bootstrap.servers").is_empty();
-    if has_controller && is_alone {
-        let id = if written.contains_key("node.id") { text(written, "node.id") } else { text(written, "broker.id") };
+    let broker_listener = if roles.contains("broker") { "PLAINTEXT://127.0.0.1:9092," } else { "" };
+    add_default(written, "listeners", Some(format!("{broker_listener}{controller_name}://127.0.0.1:9093")));
+    if text(written, "controller.quorum.voters").is_empty() && text(written, "controller.quorum.bootstrap.servers").is_empty() {
+        let id = text(written, if written.contains_key("node.id") { "node.id" } else { "broker.id" });
         let address = controller_address(&text(written, "listeners"), &controller_name);
         written.remove("controller.quorum.voters");
-        default(written, "controller.quorum.voters", format!("{id}@{address}"));
-        for key in SINGLE_NODE_REPLICATION {
-            default(written, key, "1".to_owned());
+        add_default(written, "controller.quorum.voters", Some(format!("{id}@{address}")));
+        for (key, _) in &NODE_DEFAULTS[FIRST_OF_ONE_NODE..] {
+            add_default(written, key, None);
         }
     }
 }
 
-/// The internal topics' replication where the cluster is this node.
-const SINGLE_NODE_REPLICATION: [&str; 5] = [
-    "offsets.topic.replication.factor",
-    "transaction.state.log.replication.factor",
-    "transaction.state.log.min.isr",
-    "share.coordinator.state.topic.replication.factor",
-    "share.coordinator.state.topic.min.isr",
-];
+/// Sets a key that is not written: to this value, or to the one in `NODE_DEFAULTS`.
+fn add_default(written: &mut SourcedConfig, key: &str, value: Option<String>) {
+    let listed = || NODE_DEFAULTS.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned());
+    if let Some(value) = value.or_else(listed) {
+        written.entry(key.to_owned()).or_insert(SourcedValue { value, origin: Origin::NodeDefault });
+    }
+}
+
+/// A value without the blanks around it; empty if nothing is written.
+fn text(written: &SourcedConfig, key: &str) -> String {
+    written.get(key).map(|sourced| sourced.value.trim().to_owned()).unwrap_or_default()
+}
 
 fn controller_address(listeners: &str, controller_name: &str) -> String {
     let listener = listeners.split(',').map(str::trim).find_map(|listener| {
