@@ -173,6 +173,7 @@ pub static TABLE: &[ApiEntry] = &[
     ApiEntry::of::<handlers::describe_acls::DescribeAcls>(),
     ApiEntry::of::<handlers::create_acls::CreateAcls>(),
     ApiEntry::of::<handlers::delete_acls::DeleteAcls>(),
+    ApiEntry::of::<handlers::describe_configs::DescribeConfigs>(),
     ApiEntry::of::<handlers::alter_configs::AlterConfigs>(),
     ApiEntry::of::<handlers::describe_log_dirs::DescribeLogDirs>(),
     ApiEntry::of::<handlers::sasl_authenticate::SaslAuthenticate>(),

@@ -25,8 +25,9 @@ impl Broker {
         }
         let broker = self.clone();
         self.environment().blocking.run(Box::new(move || {
-            let topics = names.iter().map(|name| creatable(broker.config(), name)).collect();
-            let request = CreateTopicsRequest { topics, timeout_ms: broker.config().request_timeout_ms, ..CreateTopicsRequest::default() };
+            let config = broker.config();
+            let topics = names.iter().map(|name| creatable(&config, name)).collect();
+            let request = CreateTopicsRequest { topics, timeout_ms: config.request_timeout_ms, ..CreateTopicsRequest::default() };
             let outcome = broker.submit(|controller, context| {
                 controller.create_topics(context, &request, CreateTopicsRights { create: &|_| true, describe_configs: &|_| true })
             });

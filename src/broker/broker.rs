@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 use bytes::Bytes;
-use ottla_config::BrokerConfig;
+use ottla_config::{BrokerConfig, DynamicBrokerConfig};
 use ottla_log::LogManager;
 use ottla_metadata::MetadataImage;
 use ottla_model::{BrokerId, ErrorCode, ProducerId};
@@ -30,7 +30,8 @@ pub type Waker = Box<dyn Fn() + Send + Sync>;
 
 /// A node: broker and controller.
 pub struct Broker {
-    pub(crate) config: Arc<BrokerConfig>,
+    pub(crate) node_id: BrokerId,
+    pub(crate) config: ArcSwap<DynamicBrokerConfig>,
     pub(crate) cluster_id: String,
     pub(crate) environment: Environment,
     pub(crate) image: Arc<ArcSwap<MetadataImage>>,
@@ -109,9 +110,14 @@ impl Broker {
         self.image.load()
     }
 
-    /// The node's configuration.
-    pub fn config(&self) -> &BrokerConfig {
-        &self.config
+    /// What applies now of the node's configuration.
+    pub fn config(&self) -> Arc<BrokerConfig> {
+        self.config.load().current().clone()
+    }
+
+    /// The node's configuration in its layers: file, cluster, broker.
+    pub fn dynamic_config(&self) -> Arc<DynamicBrokerConfig> {
+        self.config.load_full()
     }
 
     /// The id of the cluster.
@@ -121,7 +127,7 @@ impl Broker {
 
     /// The id of this node.
     pub fn node_id(&self) -> BrokerId {
-        self.config.node_id
+        self.node_id
     }
 
     /// The partitions of this broker.
@@ -169,6 +175,6 @@ impl Broker {
 
 impl std::fmt::Debug for Broker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Broker({} of {})", self.config.node_id, self.cluster_id)
+        write!(f, "Broker({} of {})", self.node_id, self.cluster_id)
     }
 }

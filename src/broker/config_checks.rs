@@ -1,24 +1,41 @@
-//! What a change of configuration has to pass here, besides the keys' own rules.
+//! What a change of configuration has to pass here, besides the keys' own rules (`ConfigAdminManager.preprocess`).
 
 use std::collections::BTreeMap;
 
-use ottla_controller::{AlterConfigsChecks, ApiError};
+use ottla_config::{ConfigLevel, DynamicBrokerConfig};
+use ottla_controller::ApiError;
 use ottla_metadata::{ConfigResource, ConfigurationImage};
+use ottla_model::BrokerId;
 
-/// All checks.
-pub fn checks() -> AlterConfigsChecks<'static> {
-    AlterConfigsChecks { authorize: &anyone, validate_broker: &broker_could_run, alter_broker_logger: &no_loggers }
-}
-
-fn anyone(_resource: &ConfigResource) -> Result<(), ApiError> {
+/// Anyone may change anything: there is no authorizer yet.
+pub fn anyone(_resource: &ConfigResource) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn broker_could_run(_resource: &ConfigResource, _configs: &ConfigurationImage) -> Result<(), ApiError> {
-    Ok(())
+/// Whether the broker of this node, or all brokers for the empty name, could run with these values.
+pub fn broker_could_run(
+    node_id: BrokerId,
+    config: &DynamicBrokerConfig,
+    resource: &ConfigResource,
+    values: &ConfigurationImage,
+) -> Result<(), ApiError> {
+    let level = if resource.name.is_empty() { ConfigLevel::Cluster } else { ConfigLevel::Broker };
+    if level == ConfigLevel::Broker {
+        check_node_id(node_id, &resource.name)?;
+    }
+    config.validate_change(values, level).map_err(|rejection| ApiError::new(rejection.error, rejection.message))
 }
 
-/// Log levels are set by `OTTLA_LOG`, not by this request.
-fn no_loggers(resource: &ConfigResource, _levels: &BTreeMap<String, Option<String>>) -> Result<(), ApiError> {
+/// A broker takes changes for itself only.
+pub fn check_node_id(node_id: BrokerId, name: &str) -> Result<(), ApiError> {
+    let id: i32 = name.parse().map_err(|_| ApiError::invalid_request(format!("Node id must be an integer, but it is: {name}")))?;
+    if id == node_id.0 {
+        return Ok(());
+    }
+    Err(ApiError::invalid_request(format!("Unexpected broker id, expected {node_id}, but received {name}")))
+}
+
+/// Log levels are set by `OTTLA_LOG`, not by requests.
+pub fn no_loggers(resource: &ConfigResource, _levels: &BTreeMap<String, Option<String>>) -> Result<(), ApiError> {
     Err(ApiError::invalid_request(format!("{resource} has no loggers that can be changed")))
 }

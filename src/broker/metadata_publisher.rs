@@ -100,7 +100,7 @@ impl Broker {
         leadership: Leadership,
         now_ms: i64,
     ) {
-        let settings = topic_settings(&self.config, image, &topic_partition.topic);
+        let settings = topic_settings(&self.config(), image, &topic_partition.topic);
         match self.logs.get_or_create(&topic_partition, topic_id, &settings.log, now_ms) {
             Ok(log) => {
                 let partition = Partition::new(topic_partition, topic_id, self.node_id(), log, leadership, settings.validation);
@@ -128,6 +128,7 @@ impl Broker {
         match resource.resource_type {
             ConfigResourceType::Topic => self.update_topic_config(image, &resource.name),
             ConfigResourceType::Broker => {
+                self.update_broker_config(image);
                 for topic in image.topics.iter() {
                     self.update_topic_config(image, &topic.name);
                 }
@@ -139,9 +140,20 @@ impl Broker {
         }
     }
 
+    /// Takes over what the metadata sets for this broker and for all.
+    pub(crate) fn update_broker_config(&self, image: &MetadataImage) {
+        let values =
+            |name: &str| image.configs.resource(&ConfigResource::broker(name)).map(|values| (**values).clone()).unwrap_or_default();
+        let mut config = (*self.dynamic_config()).clone();
+        for problem in config.update(&values(""), &values(&self.node_id().to_string())) {
+            tracing::warn!("{problem}");
+        }
+        self.config.store(Arc::new(config));
+    }
+
     fn update_topic_config(&self, image: &MetadataImage, name: &str) {
         let Some(topic) = image.topics.by_name(name) else { return };
-        let settings = topic_settings(&self.config, image, name);
+        let settings = topic_settings(&self.config(), image, name);
         self.logs.update_config(name, &settings.log);
         for (&partition, _) in topic.partitions.iter() {
             if let Some(partition) = self.partitions.get(&TopicPartition { topic: topic.name.clone(), partition }) {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use arc_swap::ArcSwap;
-use ottla_config::{BrokerConfig, HostPort};
-use ottla_controller::{ApiError, BrokerOrigin, ControllerOptions};
+use ottla_config::{BrokerConfig, DynamicBrokerConfig, HostPort};
+use ottla_controller::{ApiError, BrokerOrigin, ControllerOptions, KafkaConfigSchema};
 use ottla_log::{LogManager, MetaProperties, OpenError};
 use ottla_metadata::feature::supported_features;
 use ottla_model::{BrokerId, Uuid};
@@ -98,7 +98,7 @@ impl Broker {
         let logs = open_logs(&config, &environment, now_ms)?;
         let raft = raft_config(&settings, &cluster_id, directory_id, &environment);
         let options = metadata_log_options(&config, raft, clean_shutdown);
-        let schema = Arc::new(topic_configs::Schema);
+        let schema = Arc::new(KafkaConfigSchema::new(config.clone()));
         let mut controller = ControllerHost::open(options, controller_options(&config, &cluster_id), schema, &environment, now_ms)?;
         controller.take_publications();
         let shared_image = Arc::new(ArcSwap::from_pointee(controller.image().clone()));
@@ -115,9 +115,11 @@ impl Broker {
             topics_being_created: Mutex::new(HashSet::new()),
             broker_epoch: AtomicI64::new(-1),
             waker: ArcSwap::from_pointee(None),
-            config,
+            node_id: config.node_id,
+            config: ArcSwap::from_pointee(DynamicBrokerConfig::new((*config).clone())),
             environment,
         });
+        broker.update_broker_config(&broker.image());
         broker.register(&settings).map_err(StartError::Registration)?;
         let image = broker.image.load_full();
         broker.open_all_partitions(&image, now_ms);
@@ -132,7 +134,7 @@ impl Broker {
             incarnation_id: self.environment.random_uuid(),
             listeners: settings.advertised_listeners.iter().map(registered_listener).collect(),
             features: registered_features(),
-            rack: self.config.rack.clone(),
+            rack: self.config().rack.clone(),
             log_dirs: self.logs.directory_ids().into_iter().filter_map(|(_, id)| id).collect(),
             ..BrokerRegistrationRequest::default()
         };

@@ -109,31 +109,3 @@ fn validation_config(config: &TopicConfig) -> ValidationConfig {
 fn unsigned(number: i32) -> usize {
     usize::try_from(number).unwrap_or(0)
 }
-
-/// TEMPORARY
-pub struct Schema;
-impl ottla_controller::ConfigSchema for Schema {
-    fn validate(
-        &self,
-        _: &ottla_metadata::ConfigResource,
-        _: &ottla_metadata::ConfigurationImage,
-        _: &ottla_metadata::ConfigurationImage,
-    ) -> Result<(), ottla_controller::ApiError> {
-        Ok(())
-    }
-    fn is_list(&self, _: ottla_metadata::ConfigResourceType, _: &str) -> Option<bool> {
-        None
-    }
-    fn default_value(&self, _: ottla_metadata::ConfigResourceType, _: &str) -> Option<String> {
-        None
-    }
-    fn effective_topic_configs(&self, _: ottla_controller::ConfigLayers<'_>) -> Vec<ottla_controller::EffectiveConfig> {
-        Vec::new()
-    }
-    fn effective_topic_config(&self, _: &str, _: ottla_controller::ConfigLayers<'_>) -> Option<ottla_controller::EffectiveConfig> {
-        None
-    }
-    fn static_min_insync_replicas(&self) -> i32 {
-        1
-    }
-}

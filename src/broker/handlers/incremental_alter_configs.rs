@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ottla_controller::ApiError;
+use ottla_controller::{AlterConfigsChecks, ApiError};
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::incremental_alter_configs_request::IncrementalAlterConfigsRequest;
 use ottla_protocol::messages::incremental_alter_configs_response::{AlterConfigsResourceResponse, IncrementalAlterConfigsResponse};
@@ -23,9 +23,17 @@ impl Handler for IncrementalAlterConfigs {
 
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: IncrementalAlterConfigsRequest) {
         let asked = request.clone();
+        let (node_id, config) = (broker.node_id(), broker.dynamic_config());
         broker.forward(
             context,
-            move |controller, _| controller.incremental_alter_configs(&request, config_checks::checks()),
+            move |controller, _| {
+                let checks = AlterConfigsChecks {
+                    authorize: &config_checks::anyone,
+                    validate_broker: &|resource, values| config_checks::broker_could_run(node_id, &config, resource, values),
+                    alter_broker_logger: &config_checks::no_loggers,
+                };
+                controller.incremental_alter_configs(&request, checks)
+            },
             move |outcome| outcome.unwrap_or_else(|error| failed(&asked, &error)),
         );
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ottla_io::{Crash, Disk, MemoryDisk};
+use ottla_io::{Crash, Disk, Fault, MemoryDisk, Rng, SeededRng};
 use ottla_metadata::{BootstrapMetadata, MetadataRecord, MetadataVersion};
 use ottla_model::{BrokerId, LeaderEpoch, Uuid};
 use ottla_protocol::messages::topic_record::TopicRecord;
@@ -244,4 +244,78 @@ fn a_damaged_snapshot_stops_the_start() {
     ottla_io::write_file(disk.as_ref(), &path, &bytes).expect("written");
     let error = MetadataLog::open(options(), disk, 10, &mut Heard::default()).expect_err("no footer");
     assert!(matches!(error, MetadataLogError::IncompleteSnapshot { .. }), "{error}");
+}
+
+/// What was committed, as the names of topics, in a life that ends with a crash.
+fn one_life(disk: &Arc<MemoryDisk>, random: &mut SeededRng, committed: &mut Vec<String>, seed: u64) {
+    let (mut log, mut heard) = open(disk, 10);
+    let in_snapshot = heard.snapshot.iter().flat_map(|snapshot| snapshot.records.clone());
+    let found: Vec<_> = in_snapshot.chain(heard.records()).map(|record| name_of(&record)).collect();
+    assert_eq!(found, *committed, "seed {seed}");
+    for _ in 0..random.below(8) {
+        let names: Vec<_> = (0..=random.below(3)).map(|number| format!("{}-{number}", committed.len())).collect();
+        append(&mut log, &mut heard, &names.iter().map(String::as_str).collect::<Vec<_>>());
+        committed.extend(names);
+        if random.below(4) == 0 {
+            let id = OffsetAndEpoch::new(log.log_end_offset(), log.leader_and_epoch().epoch);
+            let records = committed.iter().map(|name| topic(name)).collect();
+            let snapshot = Snapshot { id, last_contained_log_timestamp_ms: 1, records, version: MetadataVersion::LATEST };
+            log.write_snapshot(20, &snapshot, &mut heard).expect("written");
+        }
+    }
+}
+
+fn name_of(record: &MetadataRecord) -> String {
+    match record {
+        MetadataRecord::Topic(topic) => topic.name.clone(),
+        other => panic!("only topics are appended: {other:?}"),
+    }
+}
+
+#[test]
+fn crashes_lose_nothing_that_was_committed() {
+    for seed in 0..60 {
+        let disk = formatted();
+        let mut random = SeededRng::new(seed);
+        let mut committed = Vec::new();
+        for life in 0..4 {
+            one_life(&disk, &mut random, &mut committed, seed);
+            disk.crash(if life % 2 == 0 { Crash::KeepSome(seed * 10 + life) } else { Crash::LoseUnsynced });
+        }
+    }
+}
+
+/// Opens and appends until the disk refuses. Answers what was acknowledged.
+fn until_refused(disk: &Arc<MemoryDisk>) -> Vec<String> {
+    let mut heard = Heard::default();
+    let mut acknowledged = Vec::new();
+    let Ok(mut log) = MetadataLog::open(options(), Arc::clone(disk) as Arc<dyn Disk>, 10, &mut heard) else { return acknowledged };
+    for number in 0..20 {
+        let name = number.to_string();
+        let append = Append { epoch: LeaderEpoch(1), records: vec![topic(&name)], version: MetadataVersion::LATEST, is_atomic: true };
+        match log.append(20, append, &mut heard) {
+            Ok(_) => acknowledged.push(name),
+            Err(error) => {
+                assert!(matches!(error, AppendError::Log(_)), "{error}");
+                break;
+            }
+        }
+    }
+    acknowledged
+}
+
+#[test]
+fn a_disk_that_fails_loses_nothing_that_was_acknowledged() {
+    let mut failed_while_opening = 0;
+    for operations in 0..70 {
+        let disk = formatted();
+        disk.fail_after(operations, if operations % 2 == 0 { Fault::InputOutput } else { Fault::DiskFull });
+        let acknowledged = until_refused(&disk);
+        failed_while_opening += u32::from(acknowledged.is_empty());
+        disk.crash(Crash::LoseUnsynced);
+        let (_, heard) = open(&disk, 30);
+        let found: Vec<_> = heard.records().iter().map(name_of).collect();
+        assert!(found.starts_with(&acknowledged), "after {operations} operations: {found:?} of {acknowledged:?}");
+    }
+    assert!((5..40).contains(&failed_while_opening), "the faults hit opening and appending: {failed_while_opening}");
 }
