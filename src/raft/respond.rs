@@ -85,11 +85,16 @@ impl RaftCore {
         if let Some(is_in_order) = self.handle_common(now_ms, from, &response) {
             return is_in_order;
         }
-        let Response { error, body, .. } = response;
         if asked.epoch != self.epoch && !matches!(asked.what, AskedWhat::Fetch { .. }) {
             return true;
         }
-        match (asked.what, body) {
+        self.handle_body(now_ms, from, asked.what, response)
+    }
+
+    /// The answer is of this epoch and about what was asked: the rest of it.
+    fn handle_body(&mut self, now_ms: i64, from: BrokerId, asked: AskedWhat, response: Response) -> bool {
+        let Response { error, body, .. } = response;
+        match (asked, body) {
             (AskedWhat::FetchSnapshot { id, position }, ResponseBody::FetchSnapshot(answer)) => {
                 self.handle_fetch_snapshot_answer(now_ms, from, (id, position), error, answer)
             }

@@ -12,8 +12,8 @@ use ottla_metadata::{MetadataRecord, MetadataVersion, UnknownMetadataVersion};
 use ottla_model::BrokerId;
 use ottla_raft::Endpoint;
 
+use super::configuration::{self, ConfigurationError};
 use super::format::{FormatError, FormatRequest, Formatted, InitialController, InitialControllers, Node, format};
-use super::node::{NodeError, read_node};
 use super::scram::{ScramError, credential};
 
 /// Arguments of `ottla storage`.
@@ -94,7 +94,7 @@ struct QuorumArgs {
 #[derive(Debug, thiserror::Error)]
 enum StorageError {
     #[error(transparent)]
-    Node(#[from] NodeError),
+    Configuration(#[from] ConfigurationError),
     #[error(transparent)]
     Format(#[from] FormatError),
     #[error(transparent)]
@@ -123,12 +123,11 @@ enum StorageError {
 /// Runs the command; what it finds goes to standard output, why it fails to standard error.
 pub fn run(args: StorageArgs) -> ExitCode {
     let disk = RealDisk::new(HandleLimit::of_process());
-    let environment = std::env::vars_os().filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
     let mut tool = Tool {
         disk: &disk,
         rng: &mut SystemRng,
         now_ms: SystemClock.now_ms(),
-        environment: environment.collect(),
+        node: &|path| Ok(Node::of(&configuration::read(Some(path), &[])?.config)),
         out: &mut io::stdout().lock(),
     };
     match tool.execute(args.command) {
@@ -144,7 +143,7 @@ struct Tool<'a> {
     disk: &'a dyn Disk,
     rng: &'a mut dyn Rng,
     now_ms: i64,
-    environment: Vec<(String, String)>,
+    node: &'a dyn Fn(&Path) -> Result<Node, ConfigurationError>,
     out: &'a mut dyn Write,
 }
 
@@ -152,11 +151,11 @@ impl Tool<'_> {
     fn execute(&mut self, command: StorageCommand) -> Result<ExitCode, StorageError> {
         match command {
             StorageCommand::Info(args) => {
-                let node = self.node(&args)?;
+                let node = (self.node)(&args.config)?;
                 return self.info(&node);
             }
             StorageCommand::Format(args) => {
-                let node = self.node(&args.config)?;
+                let node = (self.node)(&args.config.config)?;
                 self.format(&node, &args)?;
             }
             StorageCommand::VersionMapping { release_version } => self.version_mapping(release_version.as_deref())?,
@@ -164,10 +163,6 @@ impl Tool<'_> {
             StorageCommand::RandomUuid => writeln!(self.out, "{}", random_uuid(self.rng))?,
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    fn node(&self, args: &ConfigArgs) -> Result<Node, NodeError> {
-        read_node(self.disk, &args.config, self.environment.clone())
     }
 
     fn format(&mut self, node: &Node, args: &FormatArgs) -> Result<(), StorageError> {

@@ -1,5 +1,6 @@
 use clap::Parser;
-use ottla_io::{MemoryDisk, SeededRng, write_file};
+use ottla_config::{ConfigFile, ConfigSources, FileFormat, load};
+use ottla_io::{MemoryDisk, SeededRng};
 
 use super::*;
 
@@ -12,10 +13,9 @@ struct Line {
 const CONFIG: &str = "process.roles=broker,controller\nnode.id=1\nlisteners=PLAINTEXT://127.0.0.1:29092,CONTROLLER://127.0.0.1:29093\n\
     controller.listener.names=CONTROLLER\ncontroller.quorum.bootstrap.servers=127.0.0.1:29093\nlog.dirs=/d1,/d2\n";
 
-fn disk() -> MemoryDisk {
-    let disk = MemoryDisk::new();
-    write_file(&disk, Path::new("/server.properties"), CONFIG.as_bytes()).expect("written");
-    disk
+fn node(_: &Path) -> Result<Node, ConfigurationError> {
+    let file = ConfigFile { name: "server.properties", format: FileFormat::Properties, text: CONFIG };
+    Ok(Node::of(&load(&ConfigSources { file: Some(file), ..ConfigSources::default() })?.config))
 }
 
 /// What the command line prints, and whether it succeeds.
@@ -23,7 +23,7 @@ fn run_line(disk: &MemoryDisk, line: &str) -> Result<(String, bool), String> {
     let arguments = std::iter::once("storage").chain(line.split(' '));
     let args = Line::try_parse_from(arguments).map_err(|error| error.to_string())?.storage;
     let mut out = Vec::new();
-    let mut tool = Tool { disk, rng: &mut SeededRng::new(3), now_ms: 5, environment: Vec::new(), out: &mut out };
+    let mut tool = Tool { disk, rng: &mut SeededRng::new(3), now_ms: 5, node: &node, out: &mut out };
     let code = tool.execute(args.command).map_err(|error| error.to_string())?;
     let is_success = format!("{code:?}") == format!("{:?}", ExitCode::SUCCESS);
     Ok((String::from_utf8(out).expect("text"), is_success))
@@ -31,7 +31,7 @@ fn run_line(disk: &MemoryDisk, line: &str) -> Result<(String, bool), String> {
 
 #[test]
 fn a_node_is_formatted_and_found_again() {
-    let disk = disk();
+    let disk = MemoryDisk::new();
     let nothing = "Found problems:\n  /d1 does not exist\n  /d2 does not exist\n\n".to_owned();
     assert_eq!(run_line(&disk, "info -c /server.properties"), Ok((nothing, false)));
 
@@ -56,9 +56,10 @@ fn a_node_is_formatted_and_found_again() {
 #[test]
 fn one_way_to_name_the_controllers_is_enough() {
     let line = "format -t x -c /server.properties --standalone --no-initial-controllers";
-    let error = run_line(&disk(), line).expect_err("two ways");
+    let error = run_line(&MemoryDisk::new(), line).expect_err("two ways");
     assert!(error.contains("cannot be used with"), "{error}");
-    let wrong = run_line(&disk(), "format -t x -c /server.properties --initial-controllers 1@host:9093").expect_err("no directory");
+    let wrong =
+        run_line(&MemoryDisk::new(), "format -t x -c /server.properties --initial-controllers 1@host:9093").expect_err("no directory");
     assert_eq!(wrong, "'1@host:9093' is no controller: expected id@hostname:port:directory");
 }
 
@@ -75,22 +76,22 @@ fn controllers_are_read_from_the_command_line() {
 
 #[test]
 fn features_are_looked_up() {
-    let (printed, _) = run_line(&disk(), "version-mapping -r 3.5").expect("a release");
+    let (printed, _) = run_line(&MemoryDisk::new(), "version-mapping -r 3.5").expect("a release");
     assert!(printed.starts_with("metadata.version=11 (3.5)\nkraft.version=0\n"), "{printed}");
-    let error = run_line(&disk(), "version-mapping -r 9.9").expect_err("no release");
+    let error = run_line(&MemoryDisk::new(), "version-mapping -r 9.9").expect_err("no release");
     assert!(error.starts_with("Unknown metadata.version '9.9'. Supported metadata.version are: 3.3-IV3,"), "{error}");
 
     let line = "feature-dependencies -f group.version=1 -f eligible.leader.replicas.version=1 -f metadata.version=20";
     let expected = "group.version=1 has no dependencies.\n\
         eligible.leader.replicas.version=1 requires:\n    metadata.version=23 (4.0-IV1)\n\
         metadata.version=20 (3.8-IV0) has no dependencies.\n";
-    assert_eq!(run_line(&disk(), line), Ok((expected.to_owned(), true)));
-    let error = run_line(&disk(), "feature-dependencies -f group.version=99").expect_err("no level");
+    assert_eq!(run_line(&MemoryDisk::new(), line), Ok((expected.to_owned(), true)));
+    let error = run_line(&MemoryDisk::new(), "feature-dependencies -f group.version=99").expect_err("no level");
     assert_eq!(error, "Feature level 99 is not supported for feature group.version");
 }
 
 #[test]
 fn a_random_uuid_is_one() {
-    let (printed, _) = run_line(&disk(), "random-uuid").expect("a uuid");
+    let (printed, _) = run_line(&MemoryDisk::new(), "random-uuid").expect("a uuid");
     assert!(printed.trim_end().parse::<ottla_model::Uuid>().is_ok(), "{printed}");
 }
