@@ -1,11 +1,12 @@
 //! Making the log durable. The slow part runs without the log's lock, and one flush serves all who wait for it.
 
 use std::io::{self, IoSlice};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ottla_io::{Disk, DiskFile, OpenMode};
 use parking_lot::MutexGuard;
+use smallvec::SmallVec;
 
 use super::{Log, SharedLog};
 use crate::checkpoint::{LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, format_leader_epochs};
@@ -20,7 +21,8 @@ pub struct FlushTask {
     dir: PathBuf,
     files: Vec<Arc<dyn DiskFile>>,
     snapshots_and_metadata: Vec<PathBuf>,
-    sync_dir: bool,
+    /// The log's directory, and the one above when the log is new.
+    dirs: SmallVec<[PathBuf; 2]>,
     names_changed: u32,
     end_offset: i64,
     truncations: u32,
@@ -41,8 +43,8 @@ impl FlushTask {
             for path in &self.snapshots_and_metadata {
                 unless_gone(self.disk.open(path, OpenMode::Existing).and_then(|file| file.sync_data()))?;
             }
-            if self.sync_dir {
-                unless_gone(self.disk.sync_dir(&self.dir))?;
+            for dir in &self.dirs {
+                unless_gone(self.disk.sync_dir(dir))?;
             }
             Ok(())
         })
@@ -82,13 +84,20 @@ impl Log {
         if self.metadata_unsynced {
             snapshots_and_metadata.push(self.dir.join(PARTITION_METADATA));
         }
+        let mut dirs = SmallVec::new();
+        if self.names_synced != self.names_changed {
+            dirs.push(self.dir.clone());
+        }
+        if self.dir_is_new {
+            dirs.extend(self.dir.parent().map(Path::to_owned));
+        }
         Ok(FlushTask {
             disk: self.disk.clone(),
             failure: self.failure.clone(),
             dir: self.dir.clone(),
             files,
             snapshots_and_metadata,
-            sync_dir: self.names_synced != self.names_changed,
+            dirs,
             names_changed: self.names_changed,
             end_offset: self.log_end_offset,
             truncations: self.truncations,
@@ -99,6 +108,7 @@ impl Log {
     pub fn flushed(&mut self, task: &FlushTask, now_ms: i64) {
         self.last_flushed_ms = now_ms;
         self.metadata_unsynced = false;
+        self.dir_is_new = false;
         self.names_synced = task.names_changed;
         if task.truncations == self.truncations {
             self.recovery_point = self.recovery_point.max(task.end_offset);
@@ -129,7 +139,7 @@ impl Log {
 }
 
 /// Replaces a file; the content is durable, the name once the directory is.
-fn replace_file(disk: &dyn Disk, path: &std::path::Path, content: &[u8]) -> io::Result<()> {
+fn replace_file(disk: &dyn Disk, path: &Path, content: &[u8]) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
     let file = disk.open(temporary.as_ref(), OpenMode::CreateEmpty)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ottla_io::{Crash, MemoryDisk};
+use ottla_io::{Crash, Disk, MemoryDisk};
 use ottla_model::TopicPartition;
 use ottla_record::Batches;
 
@@ -27,10 +27,9 @@ impl Harness {
     pub(super) fn new(config: LogConfig) -> Harness {
         let disk = MemoryDisk::new();
         let config = Arc::new(config);
+        disk.create_dir_all(Path::new("/data")).unwrap();
+        disk.sync_dir(Path::new("/")).unwrap();
         let log = open(&disk, &LogOpen::new(TopicPartition::new("t", 0), config.clone()), 0);
-        for dir in ["/", "/data"] {
-            ottla_io::Disk::sync_dir(&disk, Path::new(dir)).unwrap();
-        }
         Harness { disk, config, log, now_ms: 0 }
     }
 
@@ -83,6 +82,10 @@ impl Harness {
 
     /// Opens the log again, as a broker does after a crash or a clean stop.
     pub(super) fn reopen(&mut self, clean: bool) {
+        if !clean {
+            // The manager does this for all logs of a directory.
+            self.disk.sync_dir(Path::new("/data")).unwrap();
+        }
         let open_with = LogOpen {
             clean,
             recovery_point: self.log.recovery_point(),

@@ -19,7 +19,7 @@ use crate::dirty_logs::DirtyLogs;
 use crate::errors::{LogDirFailure, StorageError};
 use crate::leader_epoch_cache::LeaderEpochCache;
 use crate::producer::{ProducerStateConfig, ProducerStateManager};
-use crate::segment::{LogSegment, RecoveredEnd};
+use crate::segment::{LogSegment, RecoveredEnd, RecoveryBounds};
 
 /// What is known of a log before it is opened.
 #[derive(Clone, Debug)]
@@ -65,13 +65,18 @@ impl LogOpen {
 }
 
 impl Log {
-    /// Opens the log in a directory, or creates both. A disk that fails takes the log directory offline.
+    /// Opens the log in a directory, or creates both. A disk that fails takes the log directory offline. The name of a directory that is
+    /// there already must be durable: after a crash, sync its parent first.
     pub fn open(disk: Arc<dyn Disk>, dir: &Path, open: LogOpen, now_ms: i64) -> Result<Log, StorageError> {
         let failure = open.failure.clone();
         failure.guard("load the log", dir, || {
-            disk.create_dir_all(dir)?;
+            let dir_is_new = disk.metadata(dir)?.is_none();
+            if dir_is_new {
+                disk.create_dir_all(dir)?;
+            }
             let files = DirectoryFiles::load(disk.as_ref(), dir)?;
             let mut log = Log::without_segments(disk, dir, &open, &files, now_ms)?;
+            log.dir_is_new = dir_is_new;
             log.load_topic_id(files.has_partition_metadata, open.topic_id)?;
             let recovered_from = log.load_segments(&files, &open, now_ms)?;
             log.settle_offsets(&open, now_ms)?;
@@ -116,6 +121,7 @@ impl Log {
             // What a killed broker did to names may not be durable either.
             names_changed: u32::from(!open.clean),
             names_synced: 0,
+            dir_is_new: false,
         })
     }
 
@@ -170,7 +176,7 @@ impl Log {
             recovered_end = None;
             if is_unflushed || !looks_sane {
                 let trusted_offset = if looks_sane { open.recovery_point } else { 0 };
-                let (first_offset, mut end) = self.recover_segment(&mut segment, trusted_offset)?;
+                let (first_offset, mut end) = self.recover_segment(&mut segment, RecoveryBounds { trusted_offset, end_offset })?;
                 was_compacted |= end.was_compacted;
                 end.was_compacted = was_compacted;
                 recovered_from = Some(recovered_from.map_or(first_offset, |earlier| earlier.min(first_offset)));
@@ -194,10 +200,10 @@ impl Log {
     }
 
     /// Recovers a segment; returns the first offset that was looked at again, and where the segment ends.
-    fn recover_segment(&mut self, segment: &mut LogSegment, trusted_offset: i64) -> io::Result<(i64, RecoveredEnd)> {
+    fn recover_segment(&mut self, segment: &mut LogSegment, bounds: RecoveryBounds) -> io::Result<(i64, RecoveredEnd)> {
         let mut first_offset = None;
         let leader_epochs = &mut self.leader_epochs;
-        let end = segment.recover(trusted_offset, &self.config, |header| {
+        let end = segment.recover(bounds, &self.config, |header| {
             first_offset.get_or_insert(header.base_offset);
             let newer = leader_epochs.latest().is_none_or(|latest| header.partition_leader_epoch > latest.epoch);
             if newer {

@@ -95,6 +95,8 @@ pub struct Log {
     /// Counts files that were created or renamed; the directory is durable up to `names_synced`.
     names_changed: u32,
     names_synced: u32,
+    /// The directory itself is new, and its name may not be durable.
+    dir_is_new: bool,
 }
 
 impl Log {

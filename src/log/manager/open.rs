@@ -162,7 +162,9 @@ fn list_directory(
     let recovery_points = offsets(&directory.recovery_points, disk);
     let log_start_offsets = offsets(&directory.log_start_offsets, disk);
     let high_watermarks = offsets(&directory.high_watermarks, disk);
-    let entries = match disk.read_dir(&directory.path) {
+    // A killed broker may have left directories of new partitions whose names are not durable; their logs count on them.
+    let synced = if clean { Ok(()) } else { disk.sync_dir(&directory.path) };
+    let entries = match synced.and_then(|()| disk.read_dir(&directory.path)) {
         Ok(entries) => entries,
         Err(error) => {
             directory.failure.report(&error);

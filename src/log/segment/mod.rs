@@ -13,7 +13,7 @@ use ottla_io::{Disk, DiskFile, OpenMode};
 use ottla_record::BatchHeader;
 
 pub(crate) use lookup::Located;
-pub(crate) use recover::RecoveredEnd;
+pub(crate) use recover::{RecoveredEnd, RecoveryBounds};
 
 use crate::batch_reader::{BatchReader, READ_AHEAD_LOOKUP};
 use crate::config::LogConfig;

@@ -11,6 +11,15 @@ use crate::config::LogConfig;
 use crate::errors::is_corruption;
 use crate::index::TimestampOffset;
 
+/// Within what a segment is recovered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RecoveryBounds {
+    /// What lies below was durable before the crash.
+    pub(crate) trusted_offset: i64,
+    /// Where the next segment begins: no batch may reach there.
+    pub(crate) end_offset: i64,
+}
+
 /// Where a segment ends after its recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecoveredEnd {
@@ -23,21 +32,21 @@ pub(crate) struct RecoveredEnd {
 }
 
 impl LogSegment {
-    /// Checks the segment from its first byte, or from the last index entry below `trusted_offset` when index and file agree there:
+    /// Checks the segment from its first byte, or from the last index entry below the trusted offset when index and file agree there:
     /// what lies below that offset was durable before the crash. Calls `visit` for each checked batch. Returns where the segment ends now.
     pub(crate) fn recover(
         &mut self,
-        trusted_offset: i64,
+        bounds: RecoveryBounds,
         config: &LogConfig,
         mut visit: impl FnMut(&BatchHeader),
     ) -> io::Result<RecoveredEnd> {
-        let (start, mut next_offset) = self.trusted_position(trusted_offset)?;
+        let (start, mut next_offset) = self.trusted_position(bounds.trusted_offset)?;
         let mut reader = BatchReader::new(&self.file, start, self.size, READ_AHEAD_SCAN);
         let file_size = self.size;
         let mut was_compacted = false;
         self.bytes_since_index_entry = 0;
         while let Step::Batch(batch) = reader.step()? {
-            let follows = batch.header.base_offset >= next_offset;
+            let follows = batch.header.base_offset >= next_offset && batch.header.last_offset() < bounds.end_offset;
             let sound = follows && self.holds_offset(batch.header.last_offset()) && reader.is_valid(&batch)?;
             if !sound {
                 self.size = batch.position;
