@@ -146,16 +146,11 @@ def find_coordinators(wire, version):
         wire.call("FindCoordinator", version, {"keyType": key_type, "coordinatorKeys": [group]})
 
 
-@AREA.sweep("FindCoordinator for transactions", "FindCoordinator", lowest=1)
-def find_transaction_coordinator(wire, version):
+@AREA.case("FindCoordinator for transactions")
+def find_transaction_coordinator(wire):
     name = wire.full("tx")
-
-    def request(key):
-        return {"keyType": 1, "coordinatorKeys": [key]} if version >= 4 else {"keyType": 1, "key": key}
-
-    def code(answer):
-        return answer["coordinators"][0]["errorCode"] if version >= 4 else answer["errorCode"]
-
-    wire.until(lambda: code(wire.must("FindCoordinator", version, request(name))) == 0, "there is a transaction coordinator")
-    wire.call("FindCoordinator", version, request(name))
-    wire.call("FindCoordinator", version, request(""))
+    several = {"keyType": 1, "coordinatorKeys": [name]}
+    wire.until(lambda: wire.must("FindCoordinator", 4, several)["coordinators"][0]["errorCode"] == 0, "there is a transaction coordinator")
+    for version in range(1, 7):
+        for key in (name, ""):
+            wire.call("FindCoordinator", version, {"keyType": 1, "coordinatorKeys": [key]} if version >= 4 else {"keyType": 1, "key": key})
