@@ -84,7 +84,7 @@ pub(crate) struct LeaderState {
     pub(crate) voter_change: Option<VoterChange>,
     /// Below `kraft.version` 1: what the voters say of themselves, which the log cannot hold yet.
     pub(crate) volatile_voters: Option<VoterSet>,
-    pub(crate) begin_quorum_epoch_deadline_ms: i64,
+    begin_quorum_epoch_deadline_ms: i64,
     check_quorum_timeout_ms: i64,
     check_quorum_deadline_ms: i64,
     begin_quorum_epoch_period_ms: i64,
@@ -188,6 +188,12 @@ impl LeaderState {
     /// When the leader must have heard from a majority; never, if it is alone.
     pub(crate) fn check_quorum_deadline_ms(&self) -> i64 {
         if self.voters.len() == 1 { NO_DEADLINE } else { self.check_quorum_deadline_ms }
+    }
+
+    /// When to tell the voters again who leads; never, if there is nobody to be told.
+    pub(crate) fn begin_quorum_epoch_deadline_ms(&self) -> i64 {
+        let has_others = self.voters.keys().any(|&id| id != self.local.key.id);
+        if has_others { self.begin_quorum_epoch_deadline_ms } else { NO_DEADLINE }
     }
 
     /// The voters that have to be told, again, who leads; to be called when the deadline for it has come.

@@ -71,7 +71,7 @@ impl RaftCore {
             return now_ms;
         }
         let expired = leader.parked_fetches.take_expired(now_ms);
-        let must_begin = leader.begin_quorum_epoch_deadline_ms <= now_ms;
+        let must_begin = leader.begin_quorum_epoch_deadline_ms() <= now_ms;
         let receivers = if must_begin { leader.begin_quorum_epoch_receivers(now_ms) } else { Vec::new() };
         self.answer_parked(now_ms, expired);
         self.expire_voter_change(now_ms);
@@ -80,7 +80,7 @@ impl RaftCore {
         }
         let Role::Leader(leader) = &self.role else { return now_ms };
         let voter_change_deadline_ms = leader.voter_change.as_ref().map_or(NO_DEADLINE, |change| change.deadline_ms());
-        let own_deadline_ms = leader.check_quorum_deadline_ms().min(leader.begin_quorum_epoch_deadline_ms);
+        let own_deadline_ms = leader.check_quorum_deadline_ms().min(leader.begin_quorum_epoch_deadline_ms());
         own_deadline_ms.min(leader.parked_fetches.next_deadline_ms()).min(voter_change_deadline_ms)
     }
 

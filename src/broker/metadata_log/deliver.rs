@@ -52,7 +52,10 @@ impl MetadataLog {
     fn deliver_snapshot(&mut self, id: OffsetAndEpoch, listener: &mut dyn MetadataListener) -> Result<i64, MetadataLogError> {
         let content = self.files.read_snapshot(id)?;
         if id == OffsetAndEpoch::BOOTSTRAP_SNAPSHOT {
-            listener.on_bootstrap(content.records);
+            // Formatting of Kafka before 4.3 wrote only the voters here.
+            if !content.records.is_empty() {
+                listener.on_bootstrap(content.records);
+            }
         } else {
             listener.on_snapshot(LoadedSnapshot {
                 id,

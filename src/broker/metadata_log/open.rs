@@ -14,6 +14,7 @@ use super::listener::MetadataListener;
 use super::options::MetadataLogOptions;
 use super::quorum_state::read_quorum_state;
 use super::retention::Retention;
+use super::snapshot_reader::read_legacy_bootstrap;
 
 impl MetadataLog {
     /// Opens or creates the log. A single voter leads when this returns, and the listener has everything that is in the log.
@@ -27,6 +28,9 @@ impl MetadataLog {
         let log = files.outline(&snapshots);
         let history = files.control_history(&log, options.raft.static_voters.clone())?;
         let election = read_quorum_state(files.disk.as_ref(), &files.directory)?;
+        if let Some(records) = read_legacy_bootstrap(files.disk.as_ref(), &options.directory)? {
+            listener.on_bootstrap(records);
+        }
         let (core, actions) = RaftCore::start(options.raft.clone(), Found { log, history, election }, now_ms);
         let mut metadata_log = MetadataLog {
             retention: Retention::new(now_ms),

@@ -10,6 +10,9 @@ use super::batch::{Contents, decode_batches};
 use super::error::MetadataLogError;
 use super::snapshot_name::snapshot_file_name;
 
+/// `BootstrapMetadata.BINARY_BOOTSTRAP_FILENAME`
+const LEGACY_BOOTSTRAP_FILE: &str = "bootstrap.checkpoint";
+
 /// What a snapshot file holds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SnapshotContent {
@@ -27,6 +30,25 @@ pub(super) fn read_snapshot(disk: &dyn Disk, directory: &Path, id: OffsetAndEpoc
         Ok(None) => Ok(None),
         Err(source) => Err(MetadataLogError::Io { path, source }),
     }
+}
+
+/// The records that formatting of Kafka before 4.3 has written beside the metadata log; `None` if there are none. The file need not be a
+/// whole snapshot.
+pub(super) fn read_legacy_bootstrap(disk: &dyn Disk, log_dir: &Path) -> Result<Option<Vec<MetadataRecord>>, MetadataLogError> {
+    let path = log_dir.join(LEGACY_BOOTSTRAP_FILE);
+    let bytes = match read_file(disk, &path) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(None),
+        Err(source) => return Err(MetadataLogError::Io { path, source }),
+    };
+    let mut found = Vec::new();
+    for batch in decode_batches(&bytes) {
+        match batch.map_err(|error| MetadataLogError::Damaged { path: path.clone(), error })?.contents {
+            Contents::Records(records) => found.extend(records),
+            Contents::Control(_) => {}
+        }
+    }
+    Ok(Some(found))
 }
 
 fn parse(bytes: &[u8], path: &Path) -> Result<SnapshotContent, MetadataLogError> {

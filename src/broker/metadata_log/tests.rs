@@ -120,6 +120,23 @@ fn a_new_node_leads_and_gets_its_bootstrap_records() {
 }
 
 #[test]
+fn a_directory_that_an_older_kafka_has_formatted_begins_with_its_own_file() {
+    let disk = Arc::new(MemoryDisk::new());
+    let directory = Path::new(LOG_DIR).join(METADATA_PARTITION_DIR);
+    disk.create_dir_all(&directory).expect("a directory");
+    let id = OffsetAndEpoch::BOOTSTRAP_SNAPSHOT;
+    let mut snapshot = Snapshot { id, last_contained_log_timestamp_ms: 1, records: Vec::new(), version: MetadataVersion::LATEST };
+    let quorum = SnapshotQuorum { kraft_version: 1, voters: Some(VoterSet::new([raft().local_voter()])) };
+    write_snapshot(disk.as_ref(), &directory, &snapshot, &quorum, 2).expect("written");
+    snapshot.records = vec![topic("first")];
+    write_snapshot(disk.as_ref(), Path::new(LOG_DIR), &snapshot, &quorum, 2).expect("written");
+    let from = Path::new(LOG_DIR).join(snapshot_file_name(id));
+    disk.rename(&from, &Path::new(LOG_DIR).join("bootstrap.checkpoint")).expect("renamed");
+    let (_, heard) = open(&disk, 10);
+    assert_eq!(heard.bootstrap, [topic("first")]);
+}
+
+#[test]
 fn what_is_appended_is_committed_and_outlives_a_crash() {
     let disk = formatted();
     let (mut log, mut heard) = open(&disk, 10);

@@ -72,6 +72,7 @@ fn a_single_voter_leads_at_once_and_names_the_voters_in_its_first_batch() {
     let leadership = LeaderAndEpoch { leader_id: Some(NODE), epoch: LeaderEpoch(1) };
     assert_eq!(core.step(0, Event::Flushed { end_offset: 3 }), vec![Action::AdvanceHighWatermark(3), Action::LeaderChanged(leadership)]);
     assert!(core.is_announced_leader());
+    assert_eq!(core.next_deadline_ms(), i64::MAX, "a leader of nobody has nothing to wait for");
 
     assert_eq!(core.step(5, appended(3, 8, 1)), vec![Action::Flush]);
     assert_eq!(core.step(6, Event::Flushed { end_offset: 8 }), vec![Action::AdvanceHighWatermark(8)]);

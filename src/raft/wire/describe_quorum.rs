@@ -88,3 +88,79 @@ fn node(voter: &ReplicaState) -> response::Node {
     });
     response::Node { node_id: voter.key.id.0, listeners: listeners.collect(), ..Default::default() }
 }
+
+#[cfg(test)]
+mod tests {
+    use ottla_model::{BrokerId, LeaderEpoch};
+    use ottla_protocol::messages::describe_quorum_request::{PartitionData, TopicData};
+
+    use super::*;
+    use crate::leader::{LeaderStart, LeaderState};
+    use crate::replica::{Endpoint, Endpoints, ReplicaKey, SupportedKRaftVersions, VoterNode, VoterSet};
+
+    fn voter(id: i32) -> VoterNode {
+        VoterNode {
+            key: ReplicaKey::new(BrokerId(id), Uuid::from_u64_pair(1, id as u64)),
+            endpoints: Endpoints::single("CONTROLLER", Endpoint { host: format!("node{id}"), port: 9093 }),
+            kraft_versions: SupportedKRaftVersions::LOCAL,
+        }
+    }
+
+    /// A leader of two voters and an observer, at 1000 ms.
+    fn quorum() -> QuorumDescription {
+        let mut leader = LeaderState::new(LeaderStart {
+            local: voter(1),
+            voters: &VoterSet::new([voter(1), voter(2)]),
+            granting_voters: vec![BrokerId(1)],
+            epoch_start_offset: 0,
+            supports_reconfiguration: true,
+            fetch_timeout_ms: 2000,
+            now_ms: 0,
+        });
+        leader.local_flushed(10);
+        leader.replica_fetched(voter(2).key, 8, 10, 900);
+        leader.replica_fetched(voter(3).key, 10, 10, 950);
+        QuorumDescription {
+            leader_id: BrokerId(1),
+            epoch: LeaderEpoch(4),
+            high_watermark: leader.high_watermark,
+            voters: leader.voters().cloned().collect(),
+            observers: leader.observers(1000).cloned().collect(),
+        }
+    }
+
+    fn request(name: &str, partition_index: i32) -> DescribeQuorumRequest {
+        let partitions = vec![PartitionData { partition_index, ..Default::default() }];
+        DescribeQuorumRequest {
+            topics: vec![TopicData { topic_name: name.to_owned(), partitions, ..Default::default() }],
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn a_leader_tells_how_far_everyone_is() {
+        let response = describe_quorum(&request(TOPIC, 0), Some(&quorum()), 2, 1000);
+        let partition = &response.topics[0].partitions[0];
+        assert_eq!((partition.leader_id, partition.leader_epoch, partition.high_watermark), (1, 4, 8));
+        let told =
+            partition.current_voters.iter().chain(&partition.observers).map(|replica| {
+                (replica.replica_id, replica.log_end_offset, replica.last_fetch_timestamp, replica.last_caught_up_timestamp)
+            });
+        assert_eq!(told.collect::<Vec<_>>(), [(1, 10, 1000, 1000), (2, 8, 900, -1), (3, 10, 950, 950)]);
+        assert_eq!(partition.current_voters[1].replica_directory_id, Uuid::from_u64_pair(1, 2));
+        assert_eq!(response.nodes[0].listeners[0].host, "node1");
+        let old = describe_quorum(&request(TOPIC, 0), Some(&quorum()), 1, 1000);
+        assert_eq!(old.nodes, []);
+        assert_eq!(old.topics[0].partitions[0].current_voters[1].replica_directory_id, Uuid::ZERO);
+    }
+
+    #[test]
+    fn others_and_other_partitions_get_their_errors() {
+        let code = |response: response::DescribeQuorumResponse| response.topics[0].partitions[0].error_code;
+        assert_eq!(code(describe_quorum(&request(TOPIC, 0), None, 2, 1000)), ErrorCode::NotLeaderOrFollower.code());
+        for other in [request(TOPIC, 1), request("topic", 0)] {
+            assert_eq!(code(describe_quorum(&other, Some(&quorum()), 2, 1000)), ErrorCode::UnknownTopicOrPartition.code());
+        }
+        assert_eq!(describe_quorum(&DescribeQuorumRequest::default(), Some(&quorum()), 2, 1000).topics, []);
+    }
+}
