@@ -73,6 +73,39 @@ fn what_the_examples_show_can_be_switched_on_all_at_once() {
     }
 }
 
+/// The sources of all crates but this one.
+fn other_sources() -> String {
+    let mut sources = String::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("..")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("config") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                sources.push_str(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    sources
+}
+
+#[test]
+fn keys_that_are_marked_as_used_are_read_somewhere() {
+    let sources = other_sources();
+    let definitions = include_str!("../broker_config.rs").lines().chain(include_str!("../topic_config.rs").lines());
+    let fields = definitions.filter_map(|line| line.trim().strip_prefix('"')?.split_once(':')?.0.split_once("\" "));
+    let mut checked = 0;
+    for (name, field) in fields {
+        // The controller reads these two by their names; the third is read through `TopicConfig::segment_size`.
+        let is_exception = ["min.insync.replicas", "unclean.leader.election.enable", "internal.segment.bytes"].contains(&name);
+        let is_used = [Scope::Broker, Scope::Topic].into_iter().filter_map(|scope| key(scope, name)).any(|key| key.is_used);
+        assert!(!is_used || is_exception || sources.contains(&format!(".{field}")), "nobody reads {name}: take `used` off it");
+        checked += 1;
+    }
+    assert!(checked > 90, "{checked}");
+}
+
 fn is_key(name: &str) -> bool {
     key(Scope::Broker, name).is_some()
 }
