@@ -16,7 +16,8 @@ const ATTEMPTS: usize = 100;
 /// Creates the topic unless it is there, and waits until all of its partitions have leaders.
 pub fn create_topic(target: &Target, partitions: i32) -> io::Result<()> {
     let mut connection = Connection::open(&target.address)?;
-    let topic = CreatableTopic { name: target.topic.clone(), num_partitions: partitions, replication_factor: 1, ..CreatableTopic::default() };
+    let topic =
+        CreatableTopic { name: target.topic.clone(), num_partitions: partitions, replication_factor: 1, ..CreatableTopic::default() };
     let request = CreateTopicsRequest { topics: vec![topic], timeout_ms: 30_000, ..CreateTopicsRequest::default() };
     for result in connection.call(&request, 5)?.topics {
         if !matches!(result.error_code, 0 | ALREADY_EXISTS) {
