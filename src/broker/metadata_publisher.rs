@@ -11,7 +11,7 @@ use ottla_model::{TopicPartition, Uuid};
 
 use crate::broker::Broker;
 use crate::controller_host::Publication;
-use crate::partition::{Leadership, Partition};
+use crate::partition::{Leadership, LeadershipChange, Partition};
 use crate::topic_configs::topic_settings;
 
 impl Broker {
@@ -84,7 +84,12 @@ impl Broker {
         let topic_partition = TopicPartition { topic: topic.name.clone(), partition };
         let leadership = Leadership { leader: registration.leader, leader_epoch: registration.leader_epoch.0 };
         if let Some(existing) = self.partitions.get(&topic_partition).filter(|existing| existing.topic_id() == topic.id) {
-            return existing.set_leadership(self, leadership);
+            match existing.set_leadership(self, leadership) {
+                LeadershipChange::Gained => self.groups.load(self, &existing, now_ms),
+                LeadershipChange::Lost => self.groups.unload(existing.topic_partition()),
+                LeadershipChange::None => {}
+            }
+            return;
         }
         if registration.replicas.contains(&self.node_id()) {
             self.open_partition(image, topic_partition, topic.id, leadership, now_ms);

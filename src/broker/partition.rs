@@ -27,6 +27,17 @@ pub struct Leadership {
     pub leader_epoch: i32,
 }
 
+/// What news of the leader mean for whatever runs on this broker's leadership, such as a group coordinator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeadershipChange {
+    /// This broker leads now and did not before.
+    Gained,
+    /// This broker no longer leads.
+    Lost,
+    /// Leader here as before, or not here as before.
+    None,
+}
+
 /// A partition that has a replica here.
 #[derive(Debug)]
 pub struct Partition {
@@ -113,16 +124,21 @@ impl Partition {
     }
 
     /// Takes over what the metadata says of the leader; an epoch that is not news changes nothing.
-    pub fn set_leadership(&self, broker: &Arc<Broker>, leadership: Leadership) {
-        {
+    pub fn set_leadership(&self, broker: &Arc<Broker>, leadership: Leadership) -> LeadershipChange {
+        let was_leader = {
             let mut current = self.leadership.write();
             if current.leader_epoch >= leadership.leader_epoch {
-                return;
+                return LeadershipChange::None;
             }
-            *current = leadership;
-        }
+            std::mem::replace(&mut *current, leadership).leader == self.this_broker
+        };
         self.begin_leadership(leadership);
         self.wake_fetches(broker, i64::MAX);
+        match (was_leader, leadership.leader == self.this_broker) {
+            (false, true) => LeadershipChange::Gained,
+            (true, false) => LeadershipChange::Lost,
+            (true, true) | (false, false) => LeadershipChange::None,
+        }
     }
 
     /// The only replica is the whole in-sync set: everything in its log is committed.
