@@ -107,9 +107,9 @@ def register_restart(name, command, hard, ci):
         topic = name.replace("/", "-")
         load = Load([*command(), "load", address, topic])
         try:
-            load.wait_for_acked(RECORDS_BEFORE_RESTART)
+            load.wait_for(RECORDS_BEFORE_RESTART, 1)
             broker.restart(hard=hard)
-            load.wait_for_acked(load.acked_count() + RECORDS_AFTER_RESTART)
+            load.wait_for(load.count("acked") + RECORDS_AFTER_RESTART, load.count("committed") + 1)
             lines = load.finish()
         finally:
             load.kill()
@@ -131,14 +131,16 @@ class Load:
         for line in self.process.stdout:
             self.lines.append(line.rstrip("\n"))
 
-    def acked_count(self):
-        return sum(line.startswith("acked ") for line in list(self.lines))
+    def count(self, word):
+        return sum(line.startswith(word + " ") for line in list(self.lines))
 
-    def wait_for_acked(self, count):
+    def wait_for(self, acked, committed):
+        """Until so many records are acknowledged and so many commits made."""
         deadline = time.monotonic() + LOAD_TIMEOUT_S
-        while self.acked_count() < count:
+        while self.count("acked") < acked or self.count("committed") < committed:
             if self.process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError(f"{self.acked_count()} of {count} records acknowledged; the output ends with\n" + "\n".join(self.lines[-15:]))
+                raise AssertionError(f"{self.count('acked')} of {acked} records acknowledged, {self.count('committed')} of {committed} commits made;"
+                                     " the output ends with\n" + "\n".join(self.lines[-15:]))
             time.sleep(0.05)
 
     def finish(self):
@@ -160,6 +162,7 @@ def compare_with_acked(load_lines, verify_output):
     records = [tuple(map(int, line.split()[1:])) for line in verify_output.splitlines() if line.startswith("record ")]
     offsets = [offset for offset, _ in records]
     values = [value for _, value in records]
+    assert "end" in verify_output.splitlines(), f"the records could not be read:\n{verify_output[-1500:]}"
     assert offsets == list(range(len(offsets))), f"offsets have gaps: {offsets[:5]} ... {offsets[-5:]}\n{verify_output[-500:]}"
     assert values == sorted(set(values)), "records are doubled or out of order"
     lost = sorted(set(acked) - set(values))
