@@ -43,9 +43,7 @@ impl QuorumVoter {
         let Some((id, address)) = entry.split_once('@').filter(|(_, address)| !address.contains('@')) else {
             return Err(format!("Invalid configuration value for controller.quorum.voters. {FORM}"));
         };
-        let id = id.parse().map_err(|_| {
-            format!("Failed to parse voter ID as an integer from {id} for the configuration controller.quorum.voters. {FORM}")
-        })?;
+        let id = id.parse().map_err(|_| format!("Failed to parse voter ID as an integer from {id}"))?;
         let address = HostPort::parse(address).ok_or_else(|| {
             format!("Failed to parse host name from entry {entry} for the configuration controller.quorum.voters. {FORM}")
         })?;
@@ -56,7 +54,10 @@ impl QuorumVoter {
 /// Reads an entry of `controller.quorum.bootstrap.servers`.
 pub(crate) fn parse_bootstrap_server(entry: &str) -> Result<HostPort, String> {
     HostPort::parse(entry).ok_or_else(|| {
-        format!("Failed to parse host name from {entry} for the configuration controller.quorum.bootstrap.servers. Each entry should be in the form `{{host}}:{{port}}`")
+        format!(
+            "Failed to parse host name from {entry} for the configuration controller.quorum.bootstrap.servers. Each entry should be in \
+             the form \"{{host}}:{{port}}\""
+        )
     })
 }
 

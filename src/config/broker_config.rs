@@ -1,5 +1,6 @@
 //! A node's configuration as the rest of Ottla uses it (`KafkaConfig`): typed, complete, and consistent.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use ottla_model::BrokerId;
@@ -23,7 +24,7 @@ pub struct ProcessRoles {
 macro_rules! broker_config {
     ($($key:literal $field:ident: $type:ty,)*) => {
         /// The configuration of a node. Fields are named after their keys, see `config/REFERENCE.md`.
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, PartialEq)]
         pub struct BrokerConfig {
             /// `node.id`
             pub node_id: BrokerId,
@@ -216,6 +217,13 @@ impl BrokerConfig {
     /// The listeners of controllers.
     pub fn controller_listeners(&self) -> impl Iterator<Item = &Listener> {
         self.listeners.iter().filter(|listener| self.controller_listener_names.contains(&listener.name))
+    }
+}
+
+/// Without the text of secrets.
+impl fmt::Debug for BrokerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BrokerConfig").field("values", &self.values).finish_non_exhaustive()
     }
 }
 

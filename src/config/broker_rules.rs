@@ -89,6 +89,13 @@ fn check_controller(config: &BrokerConfig) -> Checked {
              process.roles=controller"
                 .to_owned()
         })?;
+        let is_own_listener = !config.values().text("inter.broker.listener.name").is_empty()
+            && config.controller_listener_names.contains(&config.inter_broker_listener_name);
+        require(!is_own_listener, "inter.broker.listener.name", || {
+            "controller.listener.names must not contain an explicitly set inter.broker.listener.name configuration value when \
+             process.roles=controller'"
+                .to_owned()
+        })?;
     }
     require(config.controller_quorum_voters.is_empty() || is_voter(config), "controller.quorum.voters", || {
         format!(
@@ -177,11 +184,25 @@ fn check_listeners(config: &BrokerConfig) -> Checked {
             )
         })?;
     }
+    check_early_listeners(config)?;
     let everywhere = advertised.iter().chain(&config.advertised_controller_listeners).any(is_any_ipv4);
     require(!everywhere, "advertised.listeners", || {
         "advertised.listeners cannot use the nonroutable meta-address 0.0.0.0. Use a routable IP address.".to_owned()
     })?;
     check_sasl(config)
+}
+
+fn check_early_listeners(config: &BrokerConfig) -> Checked {
+    const KEY: &str = "early.start.listeners";
+    let known = config.listeners.iter().map(|listener| &listener.name).chain(&config.controller_listener_names);
+    let known: Vec<&String> = known.collect();
+    match config.values().list(KEY).unwrap_or_default().iter().find(|name| !known.contains(name)) {
+        Some(name) => Err(InvalidConfig::rule(
+            KEY,
+            format!("{KEY} contains listener {name}, but this is not contained in listeners or controller.listener.names"),
+        )),
+        None => Ok(()),
+    }
 }
 
 fn check_sasl(config: &BrokerConfig) -> Checked {
@@ -222,61 +243,72 @@ fn check_connections(config: &BrokerConfig) -> Checked {
     })
 }
 
-/// Each pair: the first key's value is at least the second's.
-const AT_LEAST: [(&str, &str); 37] = [
-    ("group.consumer.max.heartbeat.interval.ms", "group.consumer.min.heartbeat.interval.ms"),
-    ("group.consumer.heartbeat.interval.ms", "group.consumer.min.heartbeat.interval.ms"),
-    ("group.consumer.max.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms"),
-    ("group.consumer.max.session.timeout.ms", "group.consumer.min.session.timeout.ms"),
-    ("group.consumer.session.timeout.ms", "group.consumer.min.session.timeout.ms"),
-    ("group.consumer.max.session.timeout.ms", "group.consumer.session.timeout.ms"),
-    ("group.consumer.max.assignment.interval.ms", "group.consumer.min.assignment.interval.ms"),
-    ("group.share.max.heartbeat.interval.ms", "group.share.min.heartbeat.interval.ms"),
-    ("group.share.heartbeat.interval.ms", "group.share.min.heartbeat.interval.ms"),
-    ("group.share.max.heartbeat.interval.ms", "group.share.heartbeat.interval.ms"),
-    ("group.share.max.session.timeout.ms", "group.share.min.session.timeout.ms"),
-    ("group.share.session.timeout.ms", "group.share.min.session.timeout.ms"),
-    ("group.share.max.session.timeout.ms", "group.share.session.timeout.ms"),
-    ("group.share.max.assignment.interval.ms", "group.share.min.assignment.interval.ms"),
-    ("group.streams.max.heartbeat.interval.ms", "group.streams.min.heartbeat.interval.ms"),
-    ("group.streams.heartbeat.interval.ms", "group.streams.min.heartbeat.interval.ms"),
-    ("group.streams.max.heartbeat.interval.ms", "group.streams.heartbeat.interval.ms"),
-    ("group.streams.max.session.timeout.ms", "group.streams.min.session.timeout.ms"),
-    ("group.streams.session.timeout.ms", "group.streams.min.session.timeout.ms"),
-    ("group.streams.max.session.timeout.ms", "group.streams.session.timeout.ms"),
-    ("group.streams.max.assignment.interval.ms", "group.streams.min.assignment.interval.ms"),
-    ("group.streams.max.standby.replicas", "group.streams.num.standby.replicas"),
-    ("group.streams.task.offset.interval.ms", "group.streams.min.task.offset.interval.ms"),
-    ("group.streams.max.warmup.replicas", "group.streams.num.warmup.replicas"),
-    ("group.share.max.delivery.count.limit", "group.share.delivery.count.limit"),
-    ("group.share.delivery.count.limit", "group.share.min.delivery.count.limit"),
-    ("group.share.max.partition.max.record.locks", "group.share.partition.max.record.locks"),
-    ("group.share.partition.max.record.locks", "group.share.min.partition.max.record.locks"),
-    ("group.share.record.lock.duration.ms", "group.share.min.record.lock.duration.ms"),
-    ("group.share.max.record.lock.duration.ms", "group.share.record.lock.duration.ms"),
-    ("group.share.max.share.sessions", "group.share.max.size"),
-    ("group.consumer.assignment.interval.ms", "group.consumer.min.assignment.interval.ms"),
-    ("group.consumer.max.assignment.interval.ms", "group.consumer.assignment.interval.ms"),
-    ("group.share.assignment.interval.ms", "group.share.min.assignment.interval.ms"),
-    ("group.share.max.assignment.interval.ms", "group.share.assignment.interval.ms"),
-    ("group.streams.assignment.interval.ms", "group.streams.min.assignment.interval.ms"),
-    ("group.streams.max.assignment.interval.ms", "group.streams.assignment.interval.ms"),
-];
+/// How two values must stand to each other.
+#[derive(Clone, Copy)]
+enum Relation {
+    AtLeast,
+    AtMost,
+    Below,
+}
 
-/// Each pair: the first key's value is less than the second's.
-const LESS: [(&str, &str); 3] = [
-    ("group.consumer.heartbeat.interval.ms", "group.consumer.session.timeout.ms"),
-    ("group.share.heartbeat.interval.ms", "group.share.session.timeout.ms"),
-    ("group.streams.heartbeat.interval.ms", "group.streams.session.timeout.ms"),
+use Relation::{AtLeast, AtMost, Below};
+
+/// What the keys of groups must satisfy, in Kafka's order.
+const GROUP_RELATIONS: [(&str, Relation, &str); 40] = [
+    ("group.consumer.max.heartbeat.interval.ms", AtLeast, "group.consumer.min.heartbeat.interval.ms"),
+    ("group.consumer.heartbeat.interval.ms", AtLeast, "group.consumer.min.heartbeat.interval.ms"),
+    ("group.consumer.heartbeat.interval.ms", AtMost, "group.consumer.max.heartbeat.interval.ms"),
+    ("group.consumer.max.session.timeout.ms", AtLeast, "group.consumer.min.session.timeout.ms"),
+    ("group.consumer.session.timeout.ms", AtLeast, "group.consumer.min.session.timeout.ms"),
+    ("group.consumer.session.timeout.ms", AtMost, "group.consumer.max.session.timeout.ms"),
+    ("group.consumer.heartbeat.interval.ms", Below, "group.consumer.session.timeout.ms"),
+    ("group.consumer.max.assignment.interval.ms", AtLeast, "group.consumer.min.assignment.interval.ms"),
+    ("group.consumer.assignment.interval.ms", AtLeast, "group.consumer.min.assignment.interval.ms"),
+    ("group.consumer.assignment.interval.ms", AtMost, "group.consumer.max.assignment.interval.ms"),
+    ("group.share.max.heartbeat.interval.ms", AtLeast, "group.share.min.heartbeat.interval.ms"),
+    ("group.share.heartbeat.interval.ms", AtLeast, "group.share.min.heartbeat.interval.ms"),
+    ("group.share.heartbeat.interval.ms", AtMost, "group.share.max.heartbeat.interval.ms"),
+    ("group.share.max.session.timeout.ms", AtLeast, "group.share.min.session.timeout.ms"),
+    ("group.share.session.timeout.ms", AtLeast, "group.share.min.session.timeout.ms"),
+    ("group.share.session.timeout.ms", AtMost, "group.share.max.session.timeout.ms"),
+    ("group.share.heartbeat.interval.ms", Below, "group.share.session.timeout.ms"),
+    ("group.share.max.assignment.interval.ms", AtLeast, "group.share.min.assignment.interval.ms"),
+    ("group.share.assignment.interval.ms", AtLeast, "group.share.min.assignment.interval.ms"),
+    ("group.share.assignment.interval.ms", AtMost, "group.share.max.assignment.interval.ms"),
+    ("group.streams.max.heartbeat.interval.ms", AtLeast, "group.streams.min.heartbeat.interval.ms"),
+    ("group.streams.heartbeat.interval.ms", AtLeast, "group.streams.min.heartbeat.interval.ms"),
+    ("group.streams.heartbeat.interval.ms", AtMost, "group.streams.max.heartbeat.interval.ms"),
+    ("group.streams.max.session.timeout.ms", AtLeast, "group.streams.min.session.timeout.ms"),
+    ("group.streams.session.timeout.ms", AtLeast, "group.streams.min.session.timeout.ms"),
+    ("group.streams.session.timeout.ms", AtMost, "group.streams.max.session.timeout.ms"),
+    ("group.streams.heartbeat.interval.ms", Below, "group.streams.session.timeout.ms"),
+    ("group.streams.max.assignment.interval.ms", AtLeast, "group.streams.min.assignment.interval.ms"),
+    ("group.streams.assignment.interval.ms", AtLeast, "group.streams.min.assignment.interval.ms"),
+    ("group.streams.assignment.interval.ms", AtMost, "group.streams.max.assignment.interval.ms"),
+    ("group.streams.num.standby.replicas", AtMost, "group.streams.max.standby.replicas"),
+    ("group.streams.task.offset.interval.ms", AtLeast, "group.streams.min.task.offset.interval.ms"),
+    ("group.streams.num.warmup.replicas", AtMost, "group.streams.max.warmup.replicas"),
+    ("group.share.max.delivery.count.limit", AtLeast, "group.share.delivery.count.limit"),
+    ("group.share.delivery.count.limit", AtLeast, "group.share.min.delivery.count.limit"),
+    ("group.share.max.partition.max.record.locks", AtLeast, "group.share.partition.max.record.locks"),
+    ("group.share.partition.max.record.locks", AtLeast, "group.share.min.partition.max.record.locks"),
+    ("group.share.record.lock.duration.ms", AtLeast, "group.share.min.record.lock.duration.ms"),
+    ("group.share.max.record.lock.duration.ms", AtLeast, "group.share.record.lock.duration.ms"),
+    ("group.share.max.share.sessions", AtLeast, "group.share.max.size"),
 ];
 
 fn check_groups(config: &BrokerConfig) -> Checked {
     let values = config.values();
-    for (larger, smaller) in AT_LEAST {
-        require(values.long(larger) >= values.long(smaller), larger, || format!("{larger} must be greater than or equal to {smaller}"))?;
-    }
-    for (smaller, larger) in LESS {
-        require(values.long(smaller) < values.long(larger), smaller, || format!("{smaller} must be less than {larger}"))?;
+    for (key, relation, other) in GROUP_RELATIONS {
+        let (value, limit) = (values.long(key), values.long(other));
+        let (holds, words) = match relation {
+            AtLeast => (value >= limit, "greater than or equal to"),
+            AtMost => (value <= limit, "less than or equal to"),
+            Below => (value < limit, "less than"),
+        };
+        if !holds {
+            return Err(InvalidConfig::rule(key, format!("{key} must be {words} {other}")));
+        }
     }
     let protocols = values.list("group.coordinator.rebalance.protocols").unwrap_or_default();
     if !protocols.iter().any(|protocol| protocol == "classic") {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::invalid::InvalidConfig;
-use crate::key::{Default, Scope};
+use crate::key::{KeyDefault, Scope};
 use crate::table;
 use crate::value::ConfigValue;
 
@@ -23,9 +23,9 @@ impl BrokerValues {
         for key in table::keys(Scope::Broker).values().filter(|key| !key.is_dynamic_only) {
             let value = match (originals.get(key.name), &key.default) {
                 (Some(text), _) => key.parse(text).map_err(|message| InvalidConfig::Value { key: key.name, message })?,
-                (None, Default::Value(value)) => value.clone(),
-                (None, Default::Null) => continue,
-                (None, Default::Required) => return Err(InvalidConfig::Missing { key: key.name }),
+                (None, KeyDefault::Value(value)) => value.clone(),
+                (None, KeyDefault::Null) => continue,
+                (None, KeyDefault::Required) => return Err(InvalidConfig::Missing { key: key.name }),
             };
             values.insert(key.name, value);
         }

@@ -1,7 +1,7 @@
 //! ISO 8601 durations as Java's `Duration.parse` reads them. Used for `share.auto.offset.reset`.
 
 /// The duration in milliseconds, rounded towards zero; `None` if the text is none, or too long to count.
-pub fn parse_iso_duration_ms(text: &str) -> Option<i64> {
+pub(crate) fn parse_iso_duration_ms(text: &str) -> Option<i64> {
     let upper = text.to_ascii_uppercase();
     let (sign, rest) = match upper.as_bytes().first()? {
         b'-' => (-1, &upper[1..]),

@@ -1,6 +1,7 @@
 //! A broker's configuration with what was set at run time over it (`DynamicBrokerConfig`, KIP-226): for the whole cluster, and for this
 //! broker.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::broker_config::BrokerConfig;
@@ -21,7 +22,7 @@ pub enum ConfigLevel {
 }
 
 /// The layers of a broker's configuration and what they come to. A value: who shares it must replace it as a whole.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct DynamicBrokerConfig {
     static_config: Arc<BrokerConfig>,
     cluster: ConfigMap,
@@ -87,6 +88,13 @@ impl DynamicBrokerConfig {
             }
         }
         BrokerConfig::new(originals)
+    }
+}
+
+/// Without the text of secrets.
+impl fmt::Debug for DynamicBrokerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicBrokerConfig").field("current", &self.current).finish_non_exhaustive()
     }
 }
 

@@ -40,7 +40,7 @@ pub enum UpdateMode {
 
 /// What applies when a key is not set.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Default {
+pub enum KeyDefault {
     /// The key must be set.
     Required,
     /// No value.
@@ -57,7 +57,7 @@ pub struct ConfigKey {
     /// The value's type.
     pub kind: ConfigType,
     /// What applies when it is not set.
-    pub default: Default,
+    pub default: KeyDefault,
     /// What it accepts.
     pub validator: Validator,
     /// How much it matters.
@@ -87,9 +87,9 @@ impl ConfigKey {
             name,
             kind,
             default: match default {
-                "required" => Default::Required,
-                "null" => Default::Null,
-                value => Default::Value(kind.parse(value.strip_prefix('=')?).ok()?),
+                "required" => KeyDefault::Required,
+                "null" => KeyDefault::Null,
+                value => KeyDefault::Value(kind.parse(value.strip_prefix('=')?).ok()?),
             },
             validator: Validator::from_table(validator)?,
             importance: match importance {
@@ -126,8 +126,8 @@ impl ConfigKey {
     /// The default, if there is one that is not null.
     pub fn default_value(&self) -> Option<&ConfigValue> {
         match &self.default {
-            Default::Value(value) => Some(value),
-            Default::Required | Default::Null => None,
+            KeyDefault::Value(value) => Some(value),
+            KeyDefault::Required | KeyDefault::Null => None,
         }
     }
 

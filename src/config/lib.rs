@@ -36,12 +36,11 @@ pub use describe::{
     ConfigSource, ConfigSynonym, DescribedConfig, describe_broker, describe_client_metrics, describe_cluster_defaults, describe_group,
     describe_topic,
 };
-pub use duration::parse_iso_duration_ms;
 pub use dynamic::{ConfigLevel, DynamicBrokerConfig};
 pub use effective::{EffectiveTopicConfig, TopicLayers, effective_topic_config, effective_topic_configs, static_min_insync_replicas};
 pub use invalid::InvalidConfig;
-pub use key::{ConfigKey, Default, Importance, Scope, UpdateMode};
-pub use listener::{Listener, ProtocolMap, SecurityProtocol, is_loopback};
+pub use key::{ConfigKey, Importance, KeyDefault, Scope, UpdateMode};
+pub use listener::{Listener, ProtocolMap, SecurityProtocol};
 pub use load::{ConfigFile, ConfigSources, ConfigWarning, FileFormat, LoadError, LoadedConfig, load};
 pub use properties::{PropertiesError, Property};
 pub use reference::reference;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use crate::invalid::InvalidConfig;
 
@@ -66,6 +66,13 @@ pub struct Listener {
     pub host: Option<String>,
     /// The port; 0 lets the system choose.
     pub port: u16,
+}
+
+impl Listener {
+    /// The host as an address, if it is one.
+    fn ip(&self) -> Option<IpAddr> {
+        self.host.as_deref()?.parse().ok()
+    }
 }
 
 impl fmt::Display for Listener {
@@ -141,13 +148,11 @@ pub(crate) fn check_ports(key: &'static str, listeners: &[Listener]) -> Result<(
         let is_pair = |other: &Listener| ip_versions_differ(listener, other);
         let first = others.next();
         if first.is_some_and(|other| !is_pair(other)) || others.next().is_some() {
-            let all: Vec<String> = listeners.iter().map(ToString::to_string).collect();
-            let message = format!(
-                "Each listener must have a different port unless exactly one listener has an IPv4 address and the other IPv6 \
-                 address, listeners: [{}], port: {}",
-                all.join(", "),
-                listener.port
-            );
+            let all = listeners.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let unless = " unless exactly one listener has an IPv4 address and the other IPv6 address";
+            let unless = if listener.ip().is_some() { unless } else { "" };
+            let message = format!("Each listener must have a different port{unless}, listeners: [{all}]");
+            let message = format!("Error creating broker listeners from '[{all}]': {message}");
             return Err(InvalidConfig::rule(key, message));
         }
     }
@@ -155,24 +160,12 @@ pub(crate) fn check_ports(key: &'static str, listeners: &[Listener]) -> Result<(
 }
 
 fn ip_versions_differ(one: &Listener, other: &Listener) -> bool {
-    let address = |listener: &Listener| listener.host.as_deref().and_then(|host| host.parse::<IpAddr>().ok());
-    matches!((address(one), address(other)), (Some(one), Some(other)) if one.is_ipv4() != other.is_ipv4())
+    matches!((one.ip(), other.ip()), (Some(one), Some(other)) if one.is_ipv4() != other.is_ipv4())
 }
 
 /// Whether the host is `0.0.0.0`, which nobody can connect to from elsewhere.
 pub(crate) fn is_any_ipv4(listener: &Listener) -> bool {
     listener.host.as_deref() == Some("0.0.0.0")
-}
-
-/// Whether only this machine reaches the listener.
-pub fn is_loopback(listener: &Listener) -> bool {
-    match listener.host.as_deref() {
-        Some("localhost") => true,
-        Some(host) => {
-            host.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback()) || host.parse::<Ipv6Addr>().is_ok_and(|ip| ip.is_loopback())
-        }
-        None => false,
-    }
 }
 
 #[cfg(test)]

@@ -147,6 +147,7 @@ pub fn load(sources: &ConfigSources<'_>) -> Result<LoadedConfig, LoadError> {
     check_values(&written)?;
     add_node_defaults(&mut written);
     let originals: ConfigMap = written.iter().map(|(key, sourced)| (key.clone(), sourced.value.clone())).collect();
+    check_authorizer(&written)?;
     let config = BrokerConfig::new(originals).map_err(|invalid| rule_error(&invalid, &written))?;
     Ok(LoadedConfig { config, warnings })
 }
@@ -170,6 +171,19 @@ fn check_values(written: &SourcedConfig) -> Result<(), LoadError> {
         }
     }
     Ok(())
+}
+
+/// A key that promises protection must not be ignored.
+fn check_authorizer(written: &SourcedConfig) -> Result<(), LoadError> {
+    const KEY: &str = "authorizer.class.name";
+    match written.get(KEY).filter(|sourced| !sourced.value.trim().is_empty()) {
+        None => Ok(()),
+        Some(sourced) => Err(LoadError::Rule {
+            key: KEY.to_owned(),
+            origin: Some(sourced.origin.clone()),
+            reason: "Ottla has no authorizer yet and would let everybody do everything; remove the key if that is acceptable".to_owned(),
+        }),
+    }
 }
 
 fn rule_error(invalid: &InvalidConfig, written: &SourcedConfig) -> LoadError {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::key::{ConfigKey, Default, Scope, UpdateMode};
+use crate::key::{ConfigKey, KeyDefault, Scope, UpdateMode};
 use crate::load::NODE_DEFAULTS;
 use crate::table;
 
@@ -68,10 +68,10 @@ fn heading(page: &mut String, titles: &[&str]) {
 
 fn default(key: &ConfigKey) -> String {
     match &key.default {
-        Default::Required => "must be set".to_owned(),
-        Default::Null => "not set".to_owned(),
-        Default::Value(value) if value.to_string().is_empty() => "empty".to_owned(),
-        Default::Value(value) => code(&value.to_string()),
+        KeyDefault::Required => "must be set".to_owned(),
+        KeyDefault::Null => "not set".to_owned(),
+        KeyDefault::Value(value) if value.to_string().is_empty() => "empty".to_owned(),
+        KeyDefault::Value(value) => code(&value.to_string()),
     }
 }
 

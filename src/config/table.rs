@@ -41,7 +41,7 @@ fn read(table: &'static str) -> KeyTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::Default;
+    use crate::key::KeyDefault;
 
     fn count(scope: Scope, of: impl Fn(&ConfigKey) -> bool) -> usize {
         keys(scope).values().filter(|key| of(key)).count()
@@ -61,7 +61,7 @@ mod tests {
     fn defaults_are_valid_and_every_key_is_documented() {
         for scope in [Scope::Broker, Scope::Topic, Scope::Group, Scope::ClientMetrics] {
             for key in keys(scope).values() {
-                if let Default::Value(value) = &key.default {
+                if let KeyDefault::Value(value) = &key.default {
                     assert_eq!(key.validator.check(key.name, value), Ok(()), "{}", key.name);
                 }
                 assert!(key.documentation.len() > 10 && key.documentation.ends_with('.'), "{} is not documented", key.name);

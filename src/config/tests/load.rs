@@ -114,3 +114,20 @@ fn unknown_and_unused_keys_are_named() {
     assert_eq!(warnings("broker.id=3"), ["broker.id is the old name of node.id and will go; write node.id"]);
     assert_eq!(warnings("listener.name.plaintext.max.connections=3"), Vec::<String>::new());
 }
+
+#[test]
+fn a_promise_of_protection_is_not_ignored() {
+    assert_eq!(
+        error("node.id=1\nauthorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
+        "authorizer.class.name (server.properties, line 2): Ottla has no authorizer yet and would let everybody do everything; remove the \
+         key if that is acceptable"
+    );
+    assert!(load_properties("authorizer.class.name=").is_ok());
+}
+
+#[test]
+fn a_secret_is_not_shown() {
+    let config = load_properties("ssl.key.password=s3cret").unwrap().config;
+    let shown = format!("{config:?}");
+    assert!(!shown.contains("s3cret"), "{shown}");
+}

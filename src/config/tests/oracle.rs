@@ -236,3 +236,40 @@ fn alterations_are_answered_as_kafka_answers_them_and_show_afterwards() {
     assert_eq!(compared, 225);
     assert_described(&cluster, include_str!("data/describe-altered.tsv"));
 }
+
+/// What a line of `data/startups.tsv` is put over.
+const COMBINED_NODE: [(&str, &str); 5] = [
+    ("process.roles", "broker,controller"),
+    ("node.id", "1"),
+    ("listeners", "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093"),
+    ("controller.listener.names", "CONTROLLER"),
+    ("controller.quorum.voters", "1@localhost:9093"),
+];
+
+/// Starts that Kafka refuses in other words.
+const OTHER_WORDS: [&str; 3] = [
+    "listeners=9092",
+    "process.roles=broker | controller.quorum.voters=2@localhost:9093 | listeners=SSL://:9092,PLAINTEXT://:9091",
+    // There are no classes to load: a name is taken as it is, and has no effect.
+    "principal.builder.class=",
+];
+
+#[test]
+fn configurations_are_refused_that_kafka_refuses() {
+    let mut differences = Vec::new();
+    for line in include_str!("data/startups.tsv").lines() {
+        let (changes, kafka) = line.split_once('\t').unwrap();
+        let mut originals = map(&COMBINED_NODE);
+        for change in changes.split(" | ") {
+            let (key, value) = change.split_once('=').unwrap();
+            originals.insert(key.to_owned(), value.to_owned());
+        }
+        let ottla = BrokerConfig::new(originals).map_or_else(|invalid| invalid.to_string(), |_| "OK".to_owned());
+        // Sets are shown as Scala shows them.
+        let kafka = kafka.replace("Set(", "[").replace("voters=[1)", "voters=[1]").replace("voters=[2)", "voters=[2]");
+        if ottla != kafka && !OTHER_WORDS.contains(&changes) {
+            differences.push(format!("{changes}\n  Kafka: {kafka}\n  Ottla: {ottla}"));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
