@@ -67,6 +67,7 @@ impl ControllerHost {
         let controller = Controller::new(controller_options.clone(), schema.clone(), replica.image.clone(), now_ms);
         let mut host = ControllerHost { log, replica, controller, options: controller_options, schema };
         host.check_replay()?;
+        host.controller.set_kraft_version(host.log.core().history().last_kraft_version());
         let fault = |message: String| MetadataLogError::Replay { message };
         let activation = host.controller.activate(&host.replica.bootstrap).map_err(|error| fault(error.to_string()))?;
         host.commit(activation, now_ms).map_err(|error| fault(error.to_string()))?;

@@ -165,6 +165,16 @@ impl GroupHost {
         }
     }
 
+    /// Gives up all partitions: the node stops.
+    pub fn unload_all(&self) {
+        let shards: Vec<_> = self.shards.write().drain().collect();
+        for (_, hosted) in shards {
+            if let Some(shard) = hosted.shard.lock().take() {
+                self.deliver(shard.on_unloaded());
+            }
+        }
+    }
+
     /// Forgets the offsets of topics that were deleted.
     pub fn topics_deleted(&self, broker: &Arc<Broker>, topics: &[DeletedTopic], now_ms: i64) {
         self.for_each(broker, now_ms, |_| true, |shard| shard.on_topics_deleted(now_ms, topics));

@@ -10,11 +10,14 @@ use arc_swap::ArcSwap;
 use ottla_config::{BrokerConfig, DynamicBrokerConfig, HostPort};
 use ottla_controller::{ApiError, BrokerOrigin, ControllerOptions, KafkaConfigSchema};
 use ottla_log::{LogManager, MetaProperties, OpenError};
-use ottla_metadata::feature::supported_features;
+use ottla_metadata::feature::{VersionRange, supported_features, supported_range};
 use ottla_model::{BrokerId, Uuid};
 use ottla_protocol::Message;
 use ottla_protocol::messages::broker_heartbeat_request::BrokerHeartbeatRequest;
 use ottla_protocol::messages::broker_registration_request::{BrokerRegistrationRequest, Feature, Listener};
+use ottla_protocol::messages::controller_registration_request::{
+    ControllerRegistrationRequest, Feature as ControllerFeature, Listener as ControllerListener,
+};
 use ottla_raft::{Endpoint, Endpoints, RaftConfig, VoterSet};
 use parking_lot::Mutex;
 
@@ -120,10 +123,67 @@ impl Broker {
             environment,
         });
         broker.update_broker_config(&broker.image());
+        broker.warn_of_features_that_are_not_served();
+        broker.remove_logs_of_former_topics(now_ms);
+        broker.register_controller(&settings).map_err(StartError::Registration)?;
         broker.register(&settings).map_err(StartError::Registration)?;
         let image = broker.image.load_full();
         broker.open_all_partitions(&image, now_ms);
         Ok(broker)
+    }
+
+    /// Levels that something else finalized are kept for it: clients are not told of them.
+    fn warn_of_features_that_are_not_served(&self) {
+        for (name, level) in self.image().features.finalized() {
+            if supported_range(name).is_none_or(|range| level > range.max) {
+                tracing::warn!(
+                    "{name} is finalized at level {level}, which is not served here: the level and its records are kept untouched"
+                );
+            }
+        }
+    }
+
+    /// A log whose topic was deleted and created again while this node was down makes room. One whose topic is not known at all is left
+    /// where it is: that is for a person to judge.
+    fn remove_logs_of_former_topics(&self, now_ms: i64) {
+        let image = self.image();
+        for topic_partition in self.logs.partitions() {
+            let Some(log) = self.logs.get(&topic_partition) else { continue };
+            let topic_id = log.lock().topic_id();
+            match image.topics.by_name(&topic_partition.topic) {
+                None => tracing::warn!(%topic_partition, ?topic_id, "the log belongs to no topic of this cluster and is left alone"),
+                Some(topic) if topic_id.is_some_and(|id| id != topic.id) => match self.logs.delete(&topic_partition, now_ms) {
+                    Ok(_) => tracing::info!(%topic_partition, ?topic_id, "the log of a former topic of this name is deleted"),
+                    Err(error) => tracing::error!(%topic_partition, %error, "the log of a former topic could not be deleted"),
+                },
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Registers this controller, so that clients and brokers know where it listens.
+    fn register_controller(self: &Arc<Self>, settings: &NodeSettings) -> Result<(), ApiError> {
+        let listener = |listener: &AdvertisedListener| ControllerListener {
+            name: listener.name.clone(),
+            host: listener.host.clone(),
+            port: listener.port,
+            security_protocol: listener.security_protocol,
+            ..ControllerListener::default()
+        };
+        let feature = |(name, range): (&str, VersionRange)| ControllerFeature {
+            name: name.to_owned(),
+            min_supported_version: range.min,
+            max_supported_version: range.max,
+            ..ControllerFeature::default()
+        };
+        let registration = ControllerRegistrationRequest {
+            controller_id: self.node_id().0,
+            incarnation_id: self.environment.random_uuid(),
+            listeners: settings.controller_listeners.iter().map(listener).collect(),
+            features: supported_features().map(feature).collect(),
+            ..ControllerRegistrationRequest::default()
+        };
+        self.submit(|controller, _| controller.register_controller(&registration))
     }
 
     /// Registers this broker and lifts its fence: on a node of its own it has replayed all metadata by now.
@@ -152,8 +212,12 @@ impl Broker {
         Ok(())
     }
 
-    /// Stops: group timers end, logs are flushed and marked as cleanly closed. Nothing is served afterwards.
+    /// Stops: whoever waits is answered, logs are flushed and marked as cleanly closed. Nothing is served afterwards.
     pub fn shutdown(self: &Arc<Self>, now_ms: i64) {
+        for fetch in self.delayed_fetches.take_expired(i64::MAX - 1) {
+            fetch.expire(self);
+        }
+        self.groups.unload_all();
         if let Err(error) = self.logs.close(self.broker_epoch(), now_ms) {
             tracing::error!(%error, "the logs could not be closed cleanly; they will be recovered at the next start");
         }

@@ -1,12 +1,11 @@
 //! The records that a controller begins its leadership with (`ActivationRecordsGenerator`).
 
-use ottla_metadata::feature::{ELIGIBLE_LEADER_REPLICAS_VERSION, Feature};
+use ottla_metadata::feature::ELIGIBLE_LEADER_REPLICAS_VERSION;
 use ottla_metadata::{BootstrapMetadata, ConfigResourceType, MetadataRecord, MetadataVersion};
 use ottla_protocol::messages::abort_transaction_record::AbortTransactionRecord;
 use ottla_protocol::messages::begin_transaction_record::BeginTransactionRecord;
 use ottla_protocol::messages::config_record::ConfigRecord;
 use ottla_protocol::messages::end_transaction_record::EndTransactionRecord;
-use ottla_protocol::messages::feature_level_record::FeatureLevelRecord;
 
 use crate::controller_result::ControllerResult;
 use crate::state::ControllerState;
@@ -24,7 +23,7 @@ pub struct ActivationError {
 }
 
 /// A log without a metadata.version is empty: it gets the bootstrap records. A transaction that an earlier controller left open is
-/// aborted. Features that are finalized beyond what this release serves are lowered, since clients choose their protocol by them.
+/// aborted. Features that are finalized beyond what this release serves keep their levels: whoever serves them again finds them as they were.
 pub(crate) fn activation_records(state: &ControllerState, bootstrap: &BootstrapMetadata) -> Result<ControllerResult<()>, ActivationError> {
     // What an open transaction says is about to be aborted.
     let features = &state.image_before_transaction().features;
@@ -39,7 +38,6 @@ pub(crate) fn activation_records(state: &ControllerState, bootstrap: &BootstrapM
         records.push(AbortTransactionRecord { reason: Some("Controller failover".to_owned()), ..Default::default() }.into());
     }
     if finalized.is_some() {
-        records.extend(features.finalized().filter_map(|(name, level)| lowered(name, level)));
         return Ok(ControllerResult::atomic_of(records, ()));
     }
     if with_transaction {
@@ -66,14 +64,5 @@ fn bootstrap_records(state: &ControllerState, bootstrap: &BootstrapMetadata) -> 
             .into(),
         );
     }
-    records.extend(bootstrap.records().iter().filter_map(|record| match record {
-        MetadataRecord::FeatureLevel(feature) => lowered(&feature.name, feature.feature_level),
-        _ => None,
-    }));
     records
-}
-
-fn lowered(name: &str, level: i16) -> Option<MetadataRecord> {
-    let served = Feature::by_name(name)?.supported.max;
-    (level > served).then(|| FeatureLevelRecord { name: name.to_owned(), feature_level: served, ..Default::default() }.into())
 }

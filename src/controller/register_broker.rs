@@ -141,6 +141,11 @@ impl RegisterBroker<'_> {
         if range.contains(finalized) {
             return Ok(());
         }
+        // What this node itself does not serve is kept and not offered to clients; there is no other broker that could be told to go.
+        let is_own = self.origin == BrokerOrigin::ThisProcess && name != MetadataVersion::FEATURE_NAME;
+        if is_own && finalized > range.max {
+            return Ok(());
+        }
         let message = format!(
             "Unable to register because the broker does not support finalized version {finalized} of {name}. The broker wants a version \
              between {} and {}, inclusive.",

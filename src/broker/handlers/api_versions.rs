@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ottla_metadata::feature::supported_features;
+use ottla_metadata::feature::{supported_features, supported_range};
 use ottla_model::ErrorCode;
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::api_versions_request::ApiVersionsRequest;
@@ -73,9 +73,11 @@ fn respond(broker: &Broker, context: &RequestContext, request: ApiVersionsReques
             })
             .collect(),
         finalized_features_epoch: image.provenance.last_contained_offset,
+        // A level that is not served here is kept in the metadata and not told: clients would act by it.
         finalized_features: image
             .features
             .finalized()
+            .filter(|(name, level)| supported_range(name).is_some_and(|range| range.contains(*level)))
             .map(|(name, level)| FinalizedFeatureKey {
                 name: name.to_owned(),
                 max_version_level: level,

@@ -53,7 +53,7 @@ fn a_transaction_that_was_left_open_is_aborted() {
 }
 
 #[test]
-fn levels_beyond_what_is_served_are_lowered() {
+fn levels_beyond_what_is_served_are_kept_and_keep_only_others_out() {
     let mut cluster = Cluster::new();
     let level = ottla_protocol::messages::feature_level_record::FeatureLevelRecord {
         name: "group.version".into(),
@@ -62,15 +62,12 @@ fn levels_beyond_what_is_served_are_lowered() {
     };
     cluster.controller.replay(9, &level.into()).unwrap();
     let bootstrap = BootstrapMetadata::with_default_features(MetadataVersion::LATEST, "test");
-    let records = cluster.controller.activate(&bootstrap).unwrap().records;
-    let lowered: Vec<_> = records
-        .iter()
-        .map(|record| match record {
-            MetadataRecord::FeatureLevel(feature) => (&*feature.name, feature.feature_level),
-            other => panic!("unexpected {}", other.name()),
-        })
-        .collect();
-    assert_eq!(lowered, [("group.version", 0)]);
+    assert_eq!(cluster.controller.activate(&bootstrap).unwrap().records, []);
+    let mut random = || 7;
+    let context = RequestContext { now_ms: 0, next_write_offset: 10, random: &mut random };
+    let mut register = |origin| cluster.controller.register_broker(&context, &registration(1, 1), 4, origin).map(|_| ());
+    assert_eq!(register(BrokerOrigin::ThisProcess), Ok(()));
+    assert_eq!(register(BrokerOrigin::Remote).map_err(|error| error.error), Err(ErrorCode::UnsupportedVersion));
 }
 
 #[test]
