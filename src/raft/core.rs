@@ -160,6 +160,18 @@ impl RaftCore {
         self.voters().contains(self.config.local_key())
     }
 
+    /// Whether this replica stands for election when there is no leader: a voter does, and one that was removed as long as that is not
+    /// committed. The record that removes it may be on this replica alone, and then nobody else can be elected: those that lack the
+    /// record still need this replica's vote, which the length of its log forbids (Ongaro's dissertation, 4.2.2).
+    pub fn stands_for_election(&self) -> bool {
+        self.is_voter() || self.was_voter_before_uncommitted_change()
+    }
+
+    fn was_voter_before_uncommitted_change(&self) -> bool {
+        let Some(offset) = self.history.last_voters_offset().filter(|offset| self.high_watermark <= Some(*offset)) else { return false };
+        self.history.voters_at(offset - 1).is_some_and(|voters| voters.contains(self.config.local_key()))
+    }
+
     /// Whether a node that was told to shut down has nothing to wait for: its resignation is of no use to anyone, or has been heard.
     pub fn may_stop(&self) -> bool {
         let local = self.config.local_key();

@@ -14,7 +14,8 @@ use crate::role::{ElectionState, RoleName};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
 
-/// The core's name for a request that it has sent.
+/// The core's name for a request that it has sent. The numbers begin anew with each start: an answer to a request of an earlier life must
+/// not be handed in, and on a connection of its own it cannot come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CorrelationId(pub u64);
 

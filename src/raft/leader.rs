@@ -187,13 +187,16 @@ impl LeaderState {
 
     /// When the leader must have heard from a majority; never, if it is alone.
     pub(crate) fn check_quorum_deadline_ms(&self) -> i64 {
-        if self.voters.len() == 1 { NO_DEADLINE } else { self.check_quorum_deadline_ms }
+        if self.has_other_voters() { self.check_quorum_deadline_ms } else { NO_DEADLINE }
+    }
+
+    fn has_other_voters(&self) -> bool {
+        self.voters.keys().any(|&id| id != self.local.key.id)
     }
 
     /// When to tell the voters again who leads; never, if there is nobody to be told.
     pub(crate) fn begin_quorum_epoch_deadline_ms(&self) -> i64 {
-        let has_others = self.voters.keys().any(|&id| id != self.local.key.id);
-        if has_others { self.begin_quorum_epoch_deadline_ms } else { NO_DEADLINE }
+        if self.has_other_voters() { self.begin_quorum_epoch_deadline_ms } else { NO_DEADLINE }
     }
 
     /// The voters that have to be told, again, who leads; to be called when the deadline for it has come.

@@ -48,7 +48,7 @@ impl RaftCore {
             Role::Follower(_) => self.poll_follower(now_ms),
             Role::Unattached(state) => {
                 let deadline_ms = state.election_deadline_ms;
-                let is_due = deadline_ms <= now_ms && self.is_voter();
+                let is_due = deadline_ms <= now_ms && self.stands_for_election();
                 if !is_due || self.shutting_down {
                     return self.fetch_from_any_bootstrap_server(now_ms).min(later_than(now_ms, deadline_ms));
                 }
@@ -124,7 +124,7 @@ impl RaftCore {
 
     fn poll_follower(&mut self, now_ms: i64) -> i64 {
         let Role::Follower(state) = &self.role else { return now_ms };
-        let fetch_deadline_ms = if self.is_voter() { state.fetch_deadline_ms } else { NO_DEADLINE };
+        let fetch_deadline_ms = if self.stands_for_election() { state.fetch_deadline_ms } else { NO_DEADLINE };
         if self.shutting_down {
             return NO_DEADLINE;
         }

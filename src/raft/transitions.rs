@@ -64,7 +64,7 @@ impl RaftCore {
 
     /// An election that is under way elsewhere must not put this node's own turn off for ever: its timeout goes on.
     fn election_deadline_to_keep(&mut self, now_ms: i64) -> i64 {
-        if !self.is_voter() {
+        if !self.stands_for_election() {
             return NO_DEADLINE;
         }
         match &self.role {
@@ -77,7 +77,7 @@ impl RaftCore {
     }
 
     fn become_unattached_with(&mut self, epoch: LeaderEpoch, leader_id: Option<BrokerId>, voted: Option<ReplicaKey>, now_ms: i64) {
-        let election_deadline_ms = if self.is_voter() { self.new_election_deadline_ms(now_ms) } else { NO_DEADLINE };
+        let election_deadline_ms = if self.stands_for_election() { self.new_election_deadline_ms(now_ms) } else { NO_DEADLINE };
         self.set_unattached(epoch, UnattachedState { leader_id, voted, election_deadline_ms });
     }
 

@@ -218,10 +218,13 @@ impl RaftCore {
         Ok(())
     }
 
-    /// The leader has committed more. A leader that has removed itself leads no longer than it takes to commit that.
+    /// The leader has committed more. A leader that was removed leads no longer than it takes to commit that.
     pub(crate) fn voter_change_committed(&mut self) {
+        let is_voter = self.is_voter();
+        let voters_offset = self.history.last_voters_offset();
         let Role::Leader(leader) = &mut self.role else { return };
         let high_watermark = leader.high_watermark;
+        leader.resign_requested |= !is_voter && high_watermark > voters_offset;
         let committed = |change: &mut VoterChange| match change {
             VoterChange::Adding { offset, .. } | VoterChange::Removing { offset, .. } => high_watermark > Some(*offset),
             VoterChange::AskingNewVoter { .. } => false,
@@ -232,10 +235,6 @@ impl RaftCore {
             }
             Some(VoterChange::Removing { caller, .. }) => {
                 self.reply(caller, ErrorCode::None, ResponseBody::RemoveVoter { message: None });
-                let is_voter = self.is_voter();
-                if let Role::Leader(leader) = &mut self.role {
-                    leader.resign_requested |= !is_voter;
-                }
             }
             Some(VoterChange::Adding { caller: None, .. } | VoterChange::AskingNewVoter { .. }) | None => {}
         }

@@ -4,12 +4,18 @@
 use std::collections::BTreeMap;
 
 use ottla_model::LeaderEpoch;
-use ottla_raft::RoleName;
+use ottla_raft::{RemoveVoterRequest, Request, RoleName};
 
-use crate::cluster::{Batch, Cluster};
+use crate::cluster::{self, Batch, Cluster};
 
+/// How many seeds are tried, unless the environment variable `RAFT_SEEDS` says otherwise.
 const SEEDS: u64 = 150;
 const STEPS: usize = 1200;
+
+fn seeds() -> std::ops::Range<u64> {
+    let asked = std::env::var("RAFT_SEEDS").ok().and_then(|text| text.parse().ok());
+    0..asked.unwrap_or(SEEDS)
+}
 
 /// SplitMix64.
 struct Random(u64);
@@ -23,8 +29,8 @@ impl Random {
         (z ^ (z >> 31)) % bound
     }
 
-    fn node(&mut self) -> i32 {
-        1 + self.below(3) as i32
+    fn node(&mut self, cluster: &Cluster) -> i32 {
+        1 + self.below(cluster.nodes.len() as u64) as i32
     }
 }
 
@@ -60,8 +66,8 @@ impl Seen {
     }
 }
 
-fn one_step(cluster: &mut Cluster, random: &mut Random, payload: u64) {
-    match random.below(100) {
+fn one_step(cluster: &mut Cluster, random: &mut Random, payload: u64, changes_voters: bool) {
+    match random.below(if changes_voters { 103 } else { 100 }) {
         0..70 => {
             let lose = random.below(20) == 0;
             cluster.deliver_one(random.below(1000) as usize, lose);
@@ -76,54 +82,73 @@ fn one_step(cluster: &mut Cluster, random: &mut Random, payload: u64) {
             }
         }
         93..95 => {
-            let (one, other) = (random.node(), random.node());
+            let (one, other) = (random.node(cluster), random.node(cluster));
             if one != other {
                 cluster.partition(&[one], &[other]);
             }
         }
         95..97 => cluster.heal(),
+        100.. => {
+            if let Some(leader) = cluster.leader() {
+                let voter = cluster::key(random.node(cluster));
+                cluster.ask(leader, Request::RemoveVoter(RemoveVoterRequest { voter }));
+            }
+        }
         _ => {
-            let id = random.node();
+            let id = random.node(cluster);
             if cluster.node(id).core.is_some() { cluster.crash(id) } else { cluster.start(id) }
         }
     }
 }
 
-fn run(seed: u64) {
+/// Lets everything happen, then nothing any more, and looks whether the quorum goes on. With `joiners`, nodes beyond the first three ask to
+/// become voters, and voters are removed at random.
+fn run(seed: u64, joiners: i32) {
     let mut random = Random(seed);
-    let mut cluster = Cluster::new(3, 0);
-    for id in 1..=3 {
-        cluster.nodes.get_mut(&id).expect("three nodes").config.jitter_seed = random.below(u64::MAX);
+    let mut cluster = Cluster::new(3, joiners);
+    let ids: Vec<_> = cluster.nodes.keys().copied().collect();
+    for &id in &ids {
+        let config = &mut cluster.nodes.get_mut(&id).expect("a node").config;
+        config.jitter_seed = random.below(u64::MAX);
+        config.auto_join = joiners > 0;
         cluster.start(id);
     }
     let mut seen = Seen::default();
     for step in 0..STEPS {
-        one_step(&mut cluster, &mut random, step as u64 + 1);
+        one_step(&mut cluster, &mut random, step as u64 + 1, joiners > 0);
         seen.check(seed, &cluster);
     }
     cluster.heal();
-    for id in 1..=3 {
+    for &id in &ids {
         if cluster.node(id).core.is_none() {
             cluster.start(id);
         }
     }
-    cluster.run_until(cluster.now_ms + 30_000);
+    cluster.run_until(cluster.now_ms + 60_000);
     let leader = cluster.leader().unwrap_or_else(|| panic!("seed {seed}: no leader\n{}", cluster.transcript));
     cluster.append(leader, 1, u64::MAX);
     cluster.run_until(cluster.now_ms + 5_000);
     seen.check(seed, &cluster);
     let end_offset = cluster.node(leader).end_offset();
-    for id in 1..=3 {
+    for id in ids {
         let node = cluster.node(id);
         assert_eq!(node.batches, cluster.node(leader).batches, "seed {seed}: n{id} lacks records\n{}", cluster.transcript);
-        let committed = cluster.core(id).high_watermark();
-        assert_eq!(committed, Some(end_offset), "seed {seed}: n{id} stays behind\n{}", cluster.transcript);
+        let core = cluster.core(id);
+        assert_eq!(core.high_watermark(), Some(end_offset), "seed {seed}: n{id} stays behind\n{}", cluster.transcript);
+        assert!(core.is_voter(), "seed {seed}: n{id} is no voter\n{}", cluster.transcript);
     }
 }
 
 #[test]
 fn faults_break_no_promise() {
-    for seed in 0..SEEDS {
-        run(seed);
+    for seed in seeds() {
+        run(seed, 0);
+    }
+}
+
+#[test]
+fn faults_break_no_promise_while_voters_come_and_go() {
+    for seed in seeds() {
+        run(seed, 1);
     }
 }

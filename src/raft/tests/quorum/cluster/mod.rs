@@ -13,11 +13,19 @@ use ottla_raft::*;
 pub use node::Node;
 pub use records::Batch;
 
+/// Who has sent a request. An answer reaches only the life of the process that has asked: connections do not outlive it.
+#[derive(Clone, Copy, Debug)]
+struct Asker {
+    id: i32,
+    life: u32,
+    correlation_id: CorrelationId,
+}
+
 /// A message on its way.
 #[derive(Clone, Debug)]
 enum Packet {
-    Request { from: i32, to: i32, correlation_id: CorrelationId, request: Request },
-    Response { from: i32, to: i32, correlation_id: CorrelationId, response: Response },
+    Request { asker: Asker, to: i32, request: Request },
+    Response { from: i32, asker: Asker, response: Response },
 }
 
 pub struct Cluster {
@@ -26,7 +34,7 @@ pub struct Cluster {
     pub transcript: String,
     packets: VecDeque<Packet>,
     cut: BTreeSet<(i32, i32)>,
-    waiting: BTreeMap<(i32, RequestId), (i32, CorrelationId)>,
+    waiting: BTreeMap<(i32, RequestId), Asker>,
     next_request_id: u64,
     /// Leaves fetches out of the transcript, which are most of the traffic.
     pub quiet: bool,
@@ -61,7 +69,8 @@ impl Cluster {
     pub fn new(voters: i32, observers: i32) -> Cluster {
         let ids: Vec<_> = (1..=voters).collect();
         let set = VoterSet::new(ids.iter().map(|&id| voter(id)));
-        let nodes = (1..=voters + observers).map(|id| (id, Node::new(config(id, &ids), &set))).collect();
+        let all: Vec<_> = (1..=voters + observers).collect();
+        let nodes = all.iter().map(|&id| (id, Node::new(config(id, &all), &set))).collect();
         Cluster {
             now_ms: 0,
             nodes,
@@ -175,38 +184,41 @@ impl Cluster {
 
     fn deliver(&mut self, packet: Packet) {
         match packet {
-            Packet::Request { from, to, correlation_id, request } => {
+            Packet::Request { asker, to, request } => {
                 // What goes over a cut is lost; a process that is gone refuses the connection.
-                if self.cut.contains(&(from, to)) {
+                if self.cut.contains(&(asker.id, to)) {
                     return;
                 }
                 if self.nodes[&to].core.is_none() {
-                    self.respond(from, to, correlation_id, Err(RequestFailure::Disconnected));
+                    self.respond(asker, to, Err(RequestFailure::Disconnected));
                     return;
                 }
                 if request == Request::ApiVersions {
-                    self.packets.push_back(Packet::Response { from: to, to: from, correlation_id, response: api_versions() });
+                    self.packets.push_back(Packet::Response { from: to, asker, response: api_versions() });
                     return;
                 }
                 let id = RequestId(self.next_request_id);
                 self.next_request_id += 1;
-                self.waiting.insert((to, id), (from, correlation_id));
+                self.waiting.insert((to, id), asker);
                 let caller = Caller { id, listener: "CONTROLLER".to_owned() };
                 self.step(to, Event::Request { caller, request });
             }
-            Packet::Response { from, to, correlation_id, response } => {
-                if self.cut.contains(&(from, to)) {
-                    return;
+            Packet::Response { from, asker, response } => {
+                if !self.cut.contains(&(from, asker.id)) {
+                    self.respond(asker, from, Ok(response));
                 }
-                self.respond(to, from, correlation_id, Ok(response));
             }
         }
     }
 
-    /// `from` answers `to`, which may have asked it by its id or as a bootstrap server; the other name is not expected and ignored.
-    fn respond(&mut self, to: i32, from: i32, correlation_id: CorrelationId, outcome: Result<Response, RequestFailure>) {
-        for name in [from, self.bootstrap_id(to, from)] {
-            self.step(to, Event::Response { from: BrokerId(name), correlation_id, outcome: outcome.clone() });
+    /// `from` answers, whom the other one may have asked by its id or as a bootstrap server; the other name is not expected and ignored.
+    fn respond(&mut self, asker: Asker, from: i32, outcome: Result<Response, RequestFailure>) {
+        if self.nodes[&asker.id].life != asker.life {
+            return;
+        }
+        for name in [from, self.bootstrap_id(asker.id, from)] {
+            let correlation_id = asker.correlation_id;
+            self.step(asker.id, Event::Response { from: BrokerId(name), correlation_id, outcome: outcome.clone() });
         }
     }
 
@@ -261,6 +273,9 @@ impl Cluster {
                 local => {
                     let now_ms = self.now_ms;
                     let node = self.nodes.get_mut(&id).expect("it acts");
+                    if node.would_tear(&local) {
+                        panic!("n{id} gets records that do not continue its log\n{}", self.transcript);
+                    }
                     if let Some(event) = node.perform(local) {
                         let core = node.core.as_mut().expect("it acts");
                         actions.extend(core.step(now_ms, event));
@@ -276,19 +291,21 @@ impl Cluster {
         if !(self.quiet && is_fetch) {
             self.line(&format!("n{from} -> n{to_id} {}", describe(&request)));
         }
-        self.packets.push_back(Packet::Request { from, to: to_id, correlation_id, request });
+        let asker = Asker { id: from, life: self.nodes[&from].life, correlation_id };
+        self.packets.push_back(Packet::Request { asker, to: to_id, request });
     }
 
     fn reply(&mut self, from: i32, caller: &Caller, response: Response) {
         if caller.id == RequestId(u64::MAX) {
             self.line(&format!("n{from} => operator {} {:?}", response.error, response.body));
         }
-        let Some((to, correlation_id)) = self.waiting.remove(&(from, caller.id)) else { return };
+        let Some(asker) = self.waiting.remove(&(from, caller.id)) else { return };
         let response = self.nodes[&from].fill_in(response);
         if !(self.quiet && matches!(response.body, ResponseBody::Fetch(_) | ResponseBody::FetchSnapshot(_))) {
+            let to = asker.id;
             self.line(&format!("n{from} => n{to} {} epoch {} {:?}", response.error, response.leader.epoch, response.body));
         }
-        self.packets.push_back(Packet::Response { from, to, correlation_id, response });
+        self.packets.push_back(Packet::Response { from, asker, response });
     }
 }
 

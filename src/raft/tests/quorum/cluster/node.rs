@@ -12,6 +12,8 @@ const BATCHES_PER_FETCH: usize = 4;
 pub struct Node {
     pub config: RaftConfig,
     pub core: Option<RaftCore>,
+    /// How often the process has died.
+    pub life: u32,
     /// The log from its start on.
     pub batches: Vec<Batch>,
     pub start_offset: i64,
@@ -29,6 +31,7 @@ impl Node {
         Node {
             config,
             core: None,
+            life: 0,
             batches: Vec::new(),
             start_offset: 0,
             committed: Vec::new(),
@@ -71,6 +74,7 @@ impl Node {
 
     pub fn crash(&mut self) {
         self.core = None;
+        self.life += 1;
         let flushed_offset = self.flushed_offset;
         self.batches.retain(|batch| batch.end_offset <= flushed_offset);
         self.partial_snapshot.clear();
@@ -124,6 +128,12 @@ impl Node {
             _ => {}
         }
         response
+    }
+
+    /// Whether these are fetched records that do not begin where the log ends.
+    pub fn would_tear(&self, action: &Action) -> bool {
+        let Action::AppendFetched { records, .. } = action else { return false };
+        records::from_bytes(records.clone()).first().is_some_and(|batch| batch.base_offset != self.end_offset())
     }
 
     /// Does what concerns only this node.
