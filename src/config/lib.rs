@@ -4,7 +4,6 @@
 //! Owns the tables of keys. Opens no file, reads no environment, and does not know what brokers and logs do with the values.
 
 mod address;
-mod alter;
 mod broker_change;
 mod broker_config;
 mod broker_rules;
@@ -17,6 +16,7 @@ mod invalid;
 mod key;
 mod listener;
 mod listener_key;
+mod lists;
 mod load;
 mod properties;
 mod reference;
@@ -29,7 +29,6 @@ mod validator;
 mod value;
 
 pub use address::{HostPort, QuorumVoter};
-pub use alter::{ConfigOperation, OperationKind, altered_broker_values, check_operations, default_text, is_list};
 pub use broker_config::{BrokerConfig, ProcessRoles};
 pub use broker_values::{BrokerValues, ConfigMap};
 pub use describe::{
@@ -41,6 +40,7 @@ pub use effective::{EffectiveTopicConfig, TopicLayers, effective_topic_config, e
 pub use invalid::InvalidConfig;
 pub use key::{ConfigKey, Importance, KeyDefault, Scope, UpdateMode};
 pub use listener::{Listener, ProtocolMap, SecurityProtocol};
+pub use lists::{default_text, is_list};
 pub use load::{ConfigFile, ConfigSources, ConfigWarning, FileFormat, LoadError, LoadedConfig, load};
 pub use properties::{PropertiesError, Property};
 pub use reference::reference;
