@@ -218,11 +218,12 @@ impl Broker {
             fetch.expire(self);
         }
         self.groups.unload_all();
-        if let Err(error) = self.logs.close(self.broker_epoch(), now_ms) {
-            tracing::error!(%error, "the logs could not be closed cleanly; they will be recovered at the next start");
-        }
+        // The marker of a clean stop, which the logs' close writes last, speaks for the metadata log too.
         if let Err(error) = self.controller.lock().close(now_ms) {
             tracing::error!(%error, "the metadata log could not be closed cleanly");
+        }
+        if let Err(error) = self.logs.close(self.broker_epoch(), now_ms) {
+            tracing::error!(%error, "the logs could not be closed cleanly; they will be recovered at the next start");
         }
     }
 }
