@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use ottla_config::{ConfigLevel, DynamicBrokerConfig};
 use ottla_controller::ApiError;
 use ottla_metadata::{ConfigResource, ConfigurationImage};
-use ottla_model::BrokerId;
+use ottla_model::{BrokerId, ErrorCode};
+
+use crate::environment::Loggers;
 
 /// Anyone may change anything: there is no authorizer yet.
 pub fn anyone(_resource: &ConfigResource) -> Result<(), ApiError> {
@@ -35,7 +37,16 @@ pub fn check_node_id(node_id: BrokerId, name: &str) -> Result<(), ApiError> {
     Err(ApiError::invalid_request(format!("Unexpected broker id, expected {node_id}, but received {name}")))
 }
 
-/// Log levels are set by `OTTLA_LOG`, not by requests.
-pub fn no_loggers(resource: &ConfigResource, _levels: &BTreeMap<String, Option<String>>) -> Result<(), ApiError> {
-    Err(ApiError::invalid_request(format!("{resource} has no loggers that can be changed")))
+/// Changes log levels of this node; they are not kept.
+pub fn alter_loggers(
+    node_id: BrokerId,
+    loggers: &dyn Loggers,
+    resource: &ConfigResource,
+    levels: &BTreeMap<String, Option<String>>,
+) -> Result<(), ApiError> {
+    check_node_id(node_id, &resource.name)?;
+    for (logger, level) in levels {
+        loggers.set_level(logger, level.as_deref()).map_err(|message| ApiError::new(ErrorCode::InvalidConfig, message))?;
+    }
+    Ok(())
 }

@@ -24,6 +24,29 @@ impl Blocking for RunInline {
     }
 }
 
+/// The process's loggers, whose levels clients may see and change.
+pub trait Loggers: Send + Sync {
+    /// Every logger with the level in force, in Kafka's words (`INFO`), by name.
+    fn levels(&self) -> Vec<(String, String)>;
+
+    /// Gives a logger a level of its own, or with `None` takes it away. The error is for the client.
+    fn set_level(&self, logger: &str, level: Option<&str>) -> Result<(), String>;
+}
+
+/// A process that logs nothing that could be changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoLoggers;
+
+impl Loggers for NoLoggers {
+    fn levels(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    fn set_level(&self, logger: &str, _level: Option<&str>) -> Result<(), String> {
+        Err(format!("Logger {logger} does not exist!"))
+    }
+}
+
 /// The broker's surroundings.
 #[derive(Clone)]
 pub struct Environment {
@@ -35,6 +58,8 @@ pub struct Environment {
     pub rng: Arc<Mutex<Box<dyn Rng>>>,
     /// Where blocking work runs.
     pub blocking: Arc<dyn Blocking>,
+    /// What is logged.
+    pub loggers: Arc<dyn Loggers>,
 }
 
 impl Environment {

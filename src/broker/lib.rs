@@ -30,7 +30,7 @@ mod topic_configs;
 
 pub use broker::{Broker, Waker};
 pub use connection::{ClientSoftware, Connection, ConnectionInfo, Reply, Responder};
-pub use environment::{Blocking, Environment, RunInline};
+pub use environment::{Blocking, Environment, Loggers, NoLoggers, RunInline};
 pub use partition::Partition;
 pub use request::RequestContext;
 pub use startup::{AdvertisedListener, NodeSettings, StartError};

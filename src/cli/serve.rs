@@ -11,7 +11,7 @@ use ottla_broker::{AdvertisedListener, Broker, Environment, NodeSettings};
 use ottla_config::{BrokerConfig, Listener};
 use ottla_io::{Clock, HandleLimit, RealDisk, SystemClock, SystemRng};
 use ottla_raft::Endpoint;
-use ottla_server::logging::{self, LogSettings};
+use ottla_server::logging::{self, LogControl, LogSettings};
 use ottla_server::{BrokerService, Opening, ServerSettings, StartFailure};
 use parking_lot::Mutex;
 
@@ -44,7 +44,7 @@ pub fn run(args: &ServeArgs) -> ExitCode {
 fn serve(args: &ServeArgs) -> Result<(), StartFailure> {
     let begin = Instant::now();
     let loaded = configuration::read(args.config.as_deref(), &args.overrides)?;
-    logging::set_up(&LogSettings::from_lookup(|name| std::env::var(name).ok())?)?;
+    let log_control = logging::set_up(&LogSettings::from_lookup(|name| std::env::var(name).ok())?)?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
@@ -59,12 +59,17 @@ fn serve(args: &ServeArgs) -> Result<(), StartFailure> {
     ottla_server::run(
         &settings,
         clock,
-        move |opening| open(config, opening_clock, &opening),
+        move |opening| open(config, opening_clock, Arc::new(log_control), &opening),
         |service, addresses| announce(&service.0, addresses, begin.elapsed()),
     )
 }
 
-fn open(config: Arc<BrokerConfig>, clock: Arc<dyn Clock>, opening: &Opening) -> Result<Arc<BrokerService>, StartFailure> {
+fn open(
+    config: Arc<BrokerConfig>,
+    clock: Arc<dyn Clock>,
+    loggers: Arc<LogControl>,
+    opening: &Opening,
+) -> Result<Arc<BrokerService>, StartFailure> {
     let disk = Arc::new(RealDisk::new(HandleLimit::of_process()));
     let now_ms = clock.now_ms();
     let advertised_listeners = advertised(&config.advertised_listeners, &opening.addresses);
@@ -78,7 +83,7 @@ fn open(config: Arc<BrokerConfig>, clock: Arc<dyn Clock>, opening: &Opening) -> 
         }
     }
     let environment =
-        Environment { disk, clock, rng: Arc::new(Mutex::new(Box::new(SystemRng))), blocking: Arc::new(opening.blocking.clone()) };
+        Environment { disk, clock, rng: Arc::new(Mutex::new(Box::new(SystemRng))), blocking: Arc::new(opening.blocking.clone()), loggers };
     let settings = NodeSettings { config, advertised_listeners, controller_listeners };
     Ok(Arc::new(BrokerService(Broker::start(settings, environment, now_ms)?)))
 }

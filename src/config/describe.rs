@@ -23,6 +23,8 @@ pub enum ConfigSource {
     StaticBroker = 4,
     /// The key's default.
     Default = 5,
+    /// A log level, which is not kept.
+    DynamicBrokerLogger = 6,
     /// Set on the client metrics subscription.
     ClientMetrics = 7,
     /// Set on the group.

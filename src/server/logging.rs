@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, stderr};
 
+use ottla_broker::Loggers;
 use parking_lot::Mutex;
 use thiserror::Error;
 use tracing::level_filters::LevelFilter;
@@ -130,6 +131,24 @@ fn with_level(filter: &Targets, logger: &str, level: Option<LevelFilter>) -> Res
     let others = filter.iter().filter(|(target, _)| *target != logger).map(|(target, level)| (target.to_owned(), level));
     let own = level.map(|level| (logger.to_owned(), level));
     Ok(Targets::new().with_targets(others.chain(own)).with_default(filter.default_level().unwrap_or(LevelFilter::OFF)))
+}
+
+impl Loggers for LogControl {
+    fn levels(&self) -> Vec<(String, String)> {
+        LogControl::levels(self).into_iter().map(|(logger, level)| (logger.to_owned(), level.to_string().to_uppercase())).collect()
+    }
+
+    fn set_level(&self, logger: &str, level: Option<&str>) -> Result<(), String> {
+        let level = match level {
+            None => None,
+            // Kafka's most severe level has no counterpart of its own.
+            Some("FATAL") => Some(LevelFilter::ERROR),
+            Some(name) => Some(
+                name.parse().map_err(|_| format!("Cannot set the log level of {logger} to {name} as it is not a supported log level."))?,
+            ),
+        };
+        LogControl::set_level(self, logger, level).map_err(|error| error.to_string())
+    }
 }
 
 /// Sets up the process's log.

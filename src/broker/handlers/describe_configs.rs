@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use ottla_config::{
-    ConfigMap, DescribedConfig, describe_broker, describe_client_metrics, describe_cluster_defaults, describe_group, describe_topic,
+    ConfigMap, ConfigSource, DescribedConfig, describe_broker, describe_client_metrics, describe_cluster_defaults, describe_group,
+    describe_topic,
 };
 use ottla_controller::ApiError;
 use ottla_metadata::{ConfigResource, ConfigResourceType, MetadataImage};
@@ -86,7 +87,7 @@ fn describe(broker: &Broker, image: &MetadataImage, resource: &DescribeConfigsRe
         ConfigResourceType::BrokerLogger if name.is_empty() => return Err(ApiError::invalid_request("Broker id must not be empty")),
         ConfigResourceType::BrokerLogger => {
             check_node_id(broker.node_id(), name)?;
-            Ok(Vec::new())
+            Ok(broker.environment().loggers.levels().into_iter().map(|(logger, level)| described_logger(logger, level)).collect())
         }
         ConfigResourceType::ClientMetrics if name.is_empty() => {
             return Err(ApiError::invalid_request("Client metrics subscription name must not be empty"));
@@ -99,6 +100,19 @@ fn describe(broker: &Broker, image: &MetadataImage, resource: &DescribeConfigsRe
         ConfigResourceType::Unknown => unreachable!("unknown types fail the whole request"),
     };
     described.map_err(|error| ApiError::new(ErrorCode::InvalidConfig, error.reason()))
+}
+
+fn described_logger(name: String, level: String) -> DescribedConfig {
+    DescribedConfig {
+        name,
+        value: Some(level),
+        source: ConfigSource::DynamicBrokerLogger,
+        read_only: false,
+        is_sensitive: false,
+        kind: None,
+        synonyms: Vec::new(),
+        documentation: None,
+    }
 }
 
 fn check_broker_id(broker: &Broker, name: &str) -> Result<(), ApiError> {

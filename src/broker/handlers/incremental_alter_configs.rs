@@ -24,13 +24,14 @@ impl Handler for IncrementalAlterConfigs {
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: IncrementalAlterConfigsRequest) {
         let asked = request.clone();
         let (node_id, config) = (broker.node_id(), broker.dynamic_config());
+        let loggers = broker.environment().loggers.clone();
         broker.forward(
             context,
             move |controller, _| {
                 let checks = AlterConfigsChecks {
                     authorize: &config_checks::anyone,
                     validate_broker: &|resource, values| config_checks::broker_could_run(node_id, &config, resource, values),
-                    alter_broker_logger: &config_checks::no_loggers,
+                    alter_broker_logger: &|resource, levels| config_checks::alter_loggers(node_id, loggers.as_ref(), resource, levels),
                 };
                 controller.incremental_alter_configs(&request, checks)
             },
