@@ -7,13 +7,15 @@ import re
 import time
 
 DAY_MS = 24 * 3600 * 1000
-ANYTHING = {"throttleTimeMs", "clusterId", "brokerEpoch", "finalizedFeaturesEpoch", "totalBytes", "usableBytes",
+# Among them trailingBytes: the beginning of a further batch, which Kafka may send and every client throws away.
+ANYTHING = {"trailingBytes", "throttleTimeMs", "clusterId", "brokerEpoch", "finalizedFeaturesEpoch", "totalBytes", "usableBytes",
             "lastCaughtUpTimestamp", "lastFetchTimestamp", "subscriptionId"}
 TEXTS = re.compile(r"message$|documentation$", re.IGNORECASE)
 UUIDS = re.compile(r"(topic|directory|incarnation|clientInstance)Id$", re.IGNORECASE)
 ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-ORDER_KEYS = ("groupInstanceId", "memberId", "name", "topic", "topicName", "groupId", "resourceName", "resource", "configName", "apiKey", "transactionalId", "key", "host", "feature")
+ORDER_KEYS = ("groupInstanceId", "memberId", "name", "topic", "topicName", "groupId", "resourceName", "resource", "configName",
+              "apiKey", "transactionalId", "key", "host", "feature", "entityType")
 PARTITION_KEYS = ("partitionIndex", "partition", "partitionId", "index")
 KEPT_IN_ORDER = {"batches", "records", "headers"}
 
@@ -73,4 +75,10 @@ def ordered(elements, field):
     """Structs that carry a name or a partition are put in its order: no client relies on the order of Kafka's hash maps."""
     if field in KEPT_IN_ORDER or not all(isinstance(each, dict) for each in elements):
         return elements
-    return sorted(elements, key=lambda each: ([str(each.get(key, "")) for key in ORDER_KEYS], [each.get(key, 0) for key in PARTITION_KEYS]))
+    return sorted(elements, key=rank)
+
+
+def rank(element):
+    names = [str(element.get(key, "")) for key in ORDER_KEYS]
+    entity = sorted((each["entityType"], str(each["entityName"])) for each in element.get("entity", []))
+    return names, [element.get(key, 0) for key in PARTITION_KEYS], entity
