@@ -148,8 +148,14 @@ SERVED = {0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 
           44, 45, 46, 47, 48, 49, 55, 57, 60, 61, 64, 74, 75}
 
 
+# A feature is announced when it works; these have to from the beginning.
+FEATURES = {"metadata.version", "kraft.version", "eligible.leader.replicas.version"}
+
+
 def served_only(answer):
-    return {**answer, "apiKeys": [each for each in answer["apiKeys"] if each["apiKey"] in SERVED]}
+    """Reduces an ApiVersions answer to the keys and features that every version of Ottla serves."""
+    features = {name: [each for each in answer[name] if each["name"] in FEATURES] for name in ("supportedFeatures", "finalizedFeatures") if name in answer}
+    return {**answer, **features, "apiKeys": [each for each in answer["apiKeys"] if each["apiKey"] in SERVED]}
 
 
 @AREA.sweep("ApiVersions", "ApiVersions")
