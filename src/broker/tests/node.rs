@@ -1,0 +1,309 @@
+//! A whole node on a disk in memory, with a clock that stands and no threads: requests in, answers out, as a simulation drives it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+
+use bytes::Bytes;
+use ottla_broker::{AdvertisedListener, Broker, Connection, ConnectionInfo, Environment, NoLoggers, NodeSettings, Reply, RunInline};
+use ottla_config::{ConfigSources, load};
+use ottla_io::{Crash, Disk, ManualClock, MemoryDisk, SeededRng};
+use ottla_log::MetaProperties;
+use ottla_model::{BrokerId, Uuid};
+use ottla_protocol::messages::create_topics_request::{CreatableTopic, CreateTopicsRequest};
+use ottla_protocol::messages::fetch_request::{FetchPartition, FetchRequest, FetchTopic};
+use ottla_protocol::messages::fetch_response::FetchResponse;
+use ottla_protocol::messages::init_producer_id_request::InitProducerIdRequest;
+use ottla_protocol::messages::produce_request::{PartitionProduceData, ProduceRequest, TopicProduceData};
+use ottla_protocol::messages::produce_response::ProduceResponse;
+use ottla_protocol::messages::request_header::RequestHeader;
+use ottla_protocol::{ApiKey, Message, Part, Records, Request, Writer};
+use ottla_record::{BatchBuilder, BatchSettings, Batches, DecompressionBuffers, NewRecord, ProducerFields, RecordReader};
+use parking_lot::Mutex;
+
+const FETCH_VERSION: i16 = 12;
+const PRODUCE_VERSION: i16 = 9;
+const START_MS: i64 = 1_700_000_000_000;
+
+/// A node and one client of it.
+struct Node {
+    disk: Arc<MemoryDisk>,
+    clock: Arc<ManualClock>,
+    broker: Arc<Broker>,
+    connection: Arc<Connection>,
+}
+
+/// An answer that may still be out.
+struct Answer<R: Request> {
+    receiver: Receiver<Reply>,
+    version: i16,
+    request: std::marker::PhantomData<R>,
+}
+
+fn start(disk: Arc<MemoryDisk>, clock: Arc<ManualClock>) -> Arc<Broker> {
+    let loaded = load(&ConfigSources { overrides: vec!["log.dirs=/data", "num.partitions=1"], ..ConfigSources::default() }).unwrap();
+    let listener = |name: &str, port| AdvertisedListener { name: name.into(), host: "localhost".into(), port, security_protocol: 0 };
+    let settings = NodeSettings {
+        config: Arc::new(loaded.config),
+        advertised_listeners: vec![listener("PLAINTEXT", 9092)],
+        controller_listeners: vec![listener("CONTROLLER", 9093)],
+    };
+    let environment = Environment {
+        disk,
+        clock: clock.clone(),
+        rng: Arc::new(Mutex::new(Box::new(SeededRng::new(1)))),
+        blocking: Arc::new(RunInline),
+        loggers: Arc::new(NoLoggers),
+    };
+    Broker::start(settings, environment, ottla_io::Clock::now_ms(clock.as_ref())).unwrap()
+}
+
+impl Node {
+    fn new() -> Node {
+        let disk = Arc::new(MemoryDisk::new());
+        let directory = Path::new("/data");
+        disk.create_dir_all(directory).unwrap();
+        disk.sync_dir(Path::new("/")).unwrap();
+        let properties = MetaProperties {
+            version: 1,
+            cluster_id: Some("4L6g3nShT-eMCtK--X86sw".into()),
+            node_id: Some(BrokerId(1)),
+            directory_id: Some(Uuid::from_u64_pair(7, 7)),
+        };
+        properties.write(disk.as_ref(), directory).unwrap();
+        let clock = Arc::new(ManualClock::new(START_MS));
+        let broker = start(disk.clone(), clock.clone());
+        Node { disk, clock, broker, connection: connection() }
+    }
+
+    /// The power goes, and the node starts again on what the disk has.
+    fn crash_and_restart(self) -> Node {
+        let Node { disk, clock, broker, .. } = self;
+        drop(broker);
+        disk.crash(Crash::LoseUnsynced);
+        let broker = start(disk.clone(), clock.clone());
+        Node { disk, clock, broker, connection: connection() }
+    }
+
+    fn stop_and_restart(self) -> Node {
+        let Node { disk, clock, broker, .. } = self;
+        broker.shutdown(ottla_io::Clock::now_ms(clock.as_ref()));
+        drop(broker);
+        let broker = start(disk.clone(), clock.clone());
+        Node { disk, clock, broker, connection: connection() }
+    }
+
+    fn now_ms(&self) -> i64 {
+        ottla_io::Clock::now_ms(self.clock.as_ref())
+    }
+
+    fn send<R: Request>(&self, request: &R, version: i16) -> Answer<R> {
+        let (sender, receiver) = channel();
+        let responder = Box::new(move |reply| sender.send(reply).expect("the test waits for its answers"));
+        self.broker.handle(&self.connection, frame(request, version), self.now_ms(), responder);
+        Answer { receiver, version, request: std::marker::PhantomData }
+    }
+
+    fn call<R: Request>(&self, request: &R, version: i16) -> R::Response {
+        self.send(request, version).take().expect("an answer at once")
+    }
+
+    fn create_topic(&self, name: &str) {
+        let topic = CreatableTopic { name: name.into(), num_partitions: 1, replication_factor: 1, ..CreatableTopic::default() };
+        let response = self.call(&CreateTopicsRequest { topics: vec![topic], timeout_ms: 1000, ..CreateTopicsRequest::default() }, 5);
+        assert_eq!(response.topics[0].error_code, 0);
+    }
+
+    fn produce(&self, topic: &str, values: &[&str], producer: ProducerFields) -> (i16, i64) {
+        let response: ProduceResponse = self.call(&produce_request(topic, values, producer, self.now_ms()), PRODUCE_VERSION);
+        let partition = &response.responses[0].partition_responses[0];
+        (partition.error_code, partition.base_offset)
+    }
+
+    fn fetch(&self, topic: &str, fetch_offset: i64, max_wait_ms: i32) -> Answer<FetchRequest> {
+        let partition = FetchPartition { fetch_offset, partition_max_bytes: 1 << 20, ..FetchPartition::default() };
+        let topics = vec![FetchTopic { topic: topic.into(), partitions: vec![partition], ..FetchTopic::default() }];
+        let request = FetchRequest { max_wait_ms, min_bytes: 1, session_epoch: -1, topics, ..FetchRequest::default() };
+        self.send(&request, FETCH_VERSION)
+    }
+
+    fn values(&self, topic: &str) -> Vec<String> {
+        values(&self.fetch(topic, 0, 0).take().expect("a fetch that does not wait"))
+    }
+}
+
+impl<R: Request> Answer<R> {
+    /// The answer, if it is there.
+    fn take(&self) -> Option<R::Response> {
+        let reply = match self.receiver.try_recv() {
+            Ok(reply) => reply,
+            Err(TryRecvError::Empty) => return None,
+            Err(TryRecvError::Disconnected) => panic!("the request was dropped"),
+        };
+        let Reply::Send(parts) = reply else { panic!("{reply:?}") };
+        let bytes = join(&parts);
+        let key = ApiKey::from_code(R::API_KEY).unwrap();
+        let header_length = if key.response_header_version(self.version) == 0 { 8 } else { 9 };
+        assert_eq!(u32::from_be_bytes(bytes[..4].try_into().unwrap()) as usize, bytes.len() - 4);
+        Some(R::Response::from_bytes(bytes.slice(header_length..), self.version).unwrap())
+    }
+}
+
+/// What a socket would carry: file parts are read.
+fn join(parts: &[Part]) -> Bytes {
+    let mut bytes = Vec::new();
+    for part in parts {
+        match part {
+            Part::Memory(part) => bytes.extend_from_slice(part),
+            Part::File(range) => {
+                let file = range.file.clone().downcast::<ottla_io::PinnedFile>().expect("a file of the disk");
+                let mut buffer = vec![0; range.length];
+                assert_eq!(file.read_at(&mut buffer, range.position).unwrap(), range.length);
+                bytes.extend_from_slice(&buffer);
+            }
+        }
+    }
+    bytes.into()
+}
+
+fn connection() -> Arc<Connection> {
+    let address = "127.0.0.1:9092".parse().unwrap();
+    let info = ConnectionInfo {
+        id: 1,
+        listener: "PLAINTEXT".into(),
+        is_controller_listener: false,
+        local_address: address,
+        peer_address: address,
+    };
+    Connection::new(info)
+}
+
+fn frame<R: Request>(request: &R, version: i16) -> Bytes {
+    let header = RequestHeader {
+        request_api_key: R::API_KEY,
+        request_api_version: version,
+        correlation_id: 3,
+        client_id: Some("test".into()),
+        ..RequestHeader::default()
+    };
+    let mut writer = Writer::new();
+    header.encode(&mut writer, ApiKey::from_code(R::API_KEY).unwrap().request_header_version(version)).unwrap();
+    request.encode(&mut writer, version).unwrap();
+    writer.into_bytes().unwrap()
+}
+
+fn produce_request(topic: &str, values: &[&str], producer: ProducerFields, timestamp: i64) -> ProduceRequest {
+    let mut builder = BatchBuilder::new(BatchSettings { producer, ..BatchSettings::default() }).unwrap();
+    for value in values {
+        builder.append(&NewRecord { timestamp, key: None, value: Some(value.as_bytes()), headers: &[] }).unwrap();
+    }
+    let records = Some(Records::Memory(builder.build().unwrap().into()));
+    let partition_data = vec![PartitionProduceData { index: 0, records, ..PartitionProduceData::default() }];
+    let topic = TopicProduceData { name: topic.into(), partition_data, ..TopicProduceData::default() };
+    ProduceRequest { acks: -1, timeout_ms: 1000, topic_data: vec![topic], ..ProduceRequest::default() }
+}
+
+fn values(response: &FetchResponse) -> Vec<String> {
+    let mut values = Vec::new();
+    for partition in response.responses.iter().flat_map(|topic| &topic.partitions) {
+        assert_eq!(partition.error_code, 0);
+        let Some(records) = partition.records.as_ref().and_then(Records::memory) else { continue };
+        for batch in Batches::new(records) {
+            let batch = batch.unwrap();
+            let mut buffers = DecompressionBuffers::default();
+            let mut reader = RecordReader::new(&batch, &mut buffers).unwrap();
+            while let Some(record) = reader.next_record().unwrap() {
+                values.push(String::from_utf8(record.value.unwrap().to_vec()).unwrap());
+            }
+        }
+    }
+    values
+}
+
+#[test]
+fn what_was_produced_is_fetched_and_survives_a_clean_restart() {
+    let node = Node::new();
+    node.create_topic("t");
+    assert_eq!(node.produce("t", &["a", "b"], ProducerFields::NONE), (0, 0));
+    assert_eq!(node.produce("t", &["c"], ProducerFields::NONE), (0, 2));
+    assert_eq!(node.values("t"), ["a", "b", "c"]);
+    let node = node.stop_and_restart();
+    assert_eq!(node.values("t"), ["a", "b", "c"]);
+    assert_eq!(node.produce("t", &["d"], ProducerFields::NONE), (0, 3));
+}
+
+#[test]
+fn a_fetch_waits_for_data_and_is_woken_by_it() {
+    let node = Node::new();
+    node.create_topic("t");
+    let waiting = node.fetch("t", 0, 500);
+    assert!(waiting.take().is_none());
+    assert_eq!(node.broker.next_deadline_ms(), Some(START_MS + 500));
+    node.produce("t", &["a"], ProducerFields::NONE);
+    assert_eq!(values(&waiting.take().expect("woken")), ["a"]);
+    node.clock.advance(500);
+    node.broker.tick(node.now_ms());
+    assert!(waiting.receiver.try_recv().is_err(), "it is answered once");
+}
+
+#[test]
+fn a_fetch_that_waited_long_enough_is_answered_without_data() {
+    let node = Node::new();
+    node.create_topic("t");
+    let waiting = node.fetch("t", 0, 500);
+    node.clock.advance(499);
+    node.broker.tick(node.now_ms());
+    assert!(waiting.take().is_none());
+    node.clock.advance(1);
+    node.broker.tick(node.now_ms());
+    assert_eq!(values(&waiting.take().expect("its time is up")), Vec::<String>::new());
+}
+
+#[test]
+fn a_stop_answers_those_who_wait() {
+    let node = Node::new();
+    node.create_topic("t");
+    let waiting = node.fetch("t", 0, 60_000);
+    node.broker.shutdown(node.now_ms());
+    assert!(waiting.take().is_some());
+}
+
+#[test]
+fn a_repeated_batch_gets_its_first_offset() {
+    let node = Node::new();
+    node.create_topic("t");
+    let id = node.call(&InitProducerIdRequest { transactional_id: None, ..InitProducerIdRequest::default() }, 4);
+    let producer = |base_sequence| ProducerFields { producer_id: id.producer_id, producer_epoch: id.producer_epoch, base_sequence };
+    assert_eq!(node.produce("t", &["a", "b"], producer(0)), (0, 0));
+    assert_eq!(node.produce("t", &["c"], producer(2)), (0, 2));
+    assert_eq!(node.produce("t", &["a", "b"], producer(0)), (0, 0), "a duplicate");
+    assert_eq!(node.produce("t", &["e"], producer(4)), (45, -1), "a gap is out of order");
+    assert_eq!(node.values("t"), ["a", "b", "c"]);
+}
+
+#[test]
+fn topics_survive_the_loss_of_power_and_ids_are_not_given_out_twice() {
+    let node = Node::new();
+    node.create_topic("t");
+    let producer_id =
+        |node: &Node| node.call(&InitProducerIdRequest { transactional_id: None, ..InitProducerIdRequest::default() }, 4).producer_id;
+    let first = producer_id(&node);
+    let node = node.crash_and_restart();
+    assert_eq!(node.produce("t", &["a"], ProducerFields::NONE), (0, 0));
+    assert!(producer_id(&node) > first);
+}
+
+#[test]
+fn requests_that_cannot_be_served_close_their_connection_and_nothing_else() {
+    let node = Node::new();
+    let closes = |frame: Bytes| {
+        let (sender, receiver) = channel();
+        node.broker.handle(&node.connection, frame, START_MS, Box::new(move |reply| sender.send(reply).unwrap()));
+        matches!(receiver.try_recv(), Ok(Reply::Close(_)))
+    };
+    assert!(closes(Bytes::from_static(&[0x7f, 0xff, 0, 0, 0, 0, 0, 1, 0xff, 0xff])), "an unknown key");
+    assert!(closes(Bytes::from_static(&[0, 3, 0x7f, 0xff, 0, 0, 0, 1, 0xff, 0xff, 0])), "an unknown version");
+    assert!(closes(Bytes::from_static(&[0, 0])), "half a header");
+    assert!(closes(Bytes::from_static(&[0, 3, 0, 1, 0, 0, 0, 1, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff])), "an absurd array");
+    node.create_topic("t");
+}
