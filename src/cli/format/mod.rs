@@ -7,6 +7,7 @@ mod error;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ottla_broker::metadata_log::{METADATA_PARTITION_DIR, Snapshot, SnapshotQuorum, write_snapshot};
@@ -138,7 +139,7 @@ pub fn format(node: &Node, request: &FormatRequest, disk: &dyn Disk, rng: &mut d
     let empty = empty_directories(node, request, disk)?;
     for directory in empty {
         let kind = directory_kind(node, &directory, voters.as_ref());
-        disk.create_dir_all(&directory).map_err(|source| FormatError::Io { path: directory.clone(), source })?;
+        create_durably(disk, &directory).map_err(|source| FormatError::Io { path: directory.clone(), source })?;
         if kind != DirectoryKind::Log && node.is_controller {
             let kraft_version = kraft_version(node, request)?;
             write_first_snapshot(disk, &directory, &formatted, kraft_version, voters.as_ref(), now_ms)?;
@@ -304,6 +305,16 @@ fn directory_kind(node: &Node, directory: &Path, voters: Option<&VoterSet>) -> D
         None => DirectoryKind::StaticMetadata,
         Some(voters) if voters.get(node.node_id).is_some() => DirectoryKind::DynamicMetadataVoter,
         Some(_) => DirectoryKind::DynamicMetadata,
+    }
+}
+
+/// Creates a directory so that a loss of power does not take its name away.
+fn create_durably(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
+    disk.create_dir_all(directory)?;
+    match directory.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => disk.sync_dir(Path::new(".")),
+        Some(parent) => disk.sync_dir(parent),
+        None => Ok(()),
     }
 }
 
