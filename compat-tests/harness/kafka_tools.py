@@ -43,9 +43,10 @@ def tool_command(name, *arguments, class_path=None):
 
 
 def tool(name, *arguments, stdin=None, timeout_s=60, class_path=None, expect=0):
-    """Runs a tool to its end and returns its output and errors as one text; any exit code but `expect` raises ToolError."""
+    """Runs a tool to its end and returns its output and errors as one text; any exit code but `expect` (None: any is right)
+    raises ToolError."""
     done = subprocess.run(tool_command(name, *arguments, class_path=class_path), input=stdin, text=True, errors="replace",
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout_s)
-    if done.returncode != expect:
+    if expect is not None and done.returncode != expect:
         raise ToolError(f"{name} {' '.join(map(str, arguments))} ended with {done.returncode}:\n{done.stdout[-3000:]}")
     return done.stdout
