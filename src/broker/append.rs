@@ -73,7 +73,7 @@ impl AppendError {
                 | ErrorCode::KafkaStorageError
                 | ErrorCode::UnknownTopicId
         );
-        if !is_expected && !self.bad_records.is_empty() {
+        if !is_expected {
             self.log_start_offset = partition.log().lock().log_start_offset();
         }
         self
@@ -119,7 +119,8 @@ pub fn append_produced(
     if batch.header.is_transactional() {
         // No transaction was verified, for there is no transaction coordinator yet.
         let abortable = api_version >= FIRST_VERSION_WITH_ABORTABLE;
-        return Err(AppendError::of(if abortable { ErrorCode::TransactionAbortable } else { ErrorCode::InvalidTxnState }));
+        let code = if abortable { ErrorCode::TransactionAbortable } else { ErrorCode::InvalidTxnState };
+        return Err(AppendError::of(code).at(partition));
     }
     let config = partition.validation();
     let context = AppendContext { origin: ottla_record::AppendOrigin::Client, now_ms };

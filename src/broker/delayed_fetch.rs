@@ -33,6 +33,21 @@ pub enum Isolation {
     Committed,
 }
 
+/// The isolation level of consumers that read whatever cannot be lost any more.
+const READ_UNCOMMITTED: i8 = 0;
+/// The isolation level of consumers that skip aborted and open transactions.
+const READ_COMMITTED: i8 = 1;
+
+/// Whether a request's isolation level is that of committed records. Kafka has no code for a level that it does not know
+/// (`IsolationLevel.forId`).
+pub fn reads_committed(isolation_level: i8) -> Result<bool, ErrorCode> {
+    match isolation_level {
+        READ_UNCOMMITTED => Ok(false),
+        READ_COMMITTED => Ok(true),
+        _ => Err(ErrorCode::UnknownServerError),
+    }
+}
+
 /// What a fetch asks for, besides its partitions.
 #[derive(Clone, Copy, Debug)]
 pub struct FetchParams {
@@ -42,8 +57,10 @@ pub struct FetchParams {
     pub max_wait_ms: i64,
     /// How many bytes of records end the wait.
     pub min_bytes: i64,
-    /// The most bytes of records in the answer; one batch is returned even if it is larger.
-    pub max_bytes: usize,
+    /// The most bytes of records in the answer; one batch is returned even if it is larger. May be negative, as the client wants.
+    pub max_bytes: i32,
+    /// Whether a replica that does not lead must not answer.
+    pub only_from_leader: bool,
     /// Up to where it may read.
     pub isolation: Isolation,
 }
@@ -55,8 +72,8 @@ pub struct ReadRequest<'a> {
     pub wanted: &'a WantedPartition,
     /// The request's own part.
     pub params: &'a FetchParams,
-    /// The most bytes to return.
-    pub max_bytes: usize,
+    /// The most bytes to return. A negative number is an error where there is something to read.
+    pub max_bytes: i64,
     /// Whether the first batch is returned even if it is larger than that.
     pub min_one_batch: bool,
 }
@@ -124,13 +141,12 @@ impl PendingFetch {
 
     fn read(&self, broker: &Broker) -> ReadPass {
         let mut pass = ReadPass { results: Vec::with_capacity(self.partitions.len()), bytes: 0, failed: false };
-        let mut bytes_left = self.params.max_bytes;
+        let mut bytes_left = i64::from(self.params.max_bytes);
         for (wanted, topic_partition) in &self.partitions {
-            let partition_max_bytes = usize::try_from(wanted.request.partition_max_bytes).unwrap_or(0);
             let request = ReadRequest {
                 wanted,
                 params: &self.params,
-                max_bytes: partition_max_bytes.min(bytes_left),
+                max_bytes: i64::from(wanted.request.partition_max_bytes).min(bytes_left),
                 min_one_batch: pass.bytes == 0,
             };
             let read =
@@ -145,9 +161,9 @@ impl PendingFetch {
                     self.failed_data(broker, wanted, error)
                 }
             };
-            let length = data.records.as_ref().map_or(0, Records::len);
-            pass.bytes += length as i64;
-            bytes_left = bytes_left.saturating_sub(length);
+            let length = data.records.as_ref().map_or(0, Records::len) as i64;
+            pass.bytes += length;
+            bytes_left = (bytes_left - length).max(0);
             pass.results.push(data);
         }
         pass

@@ -222,7 +222,7 @@ impl Partition {
     /// Makes everything up to `end_offset` durable, and only then visible. Blocks on the disk.
     pub fn flush(&self, broker: &Arc<Broker>, end_offset: i64, now_ms: i64) -> Result<(), ErrorCode> {
         ottla_log::flush_to(&self.log, end_offset, now_ms).map_err(|error| error.code())?;
-        self.log.lock().update_high_watermark(end_offset);
+        self.log.lock().maybe_increment_high_watermark(end_offset);
         self.wake_fetches(broker, i64::MAX);
         Ok(())
     }
@@ -230,29 +230,43 @@ impl Partition {
     /// Reads for a fetch.
     pub fn read(&self, request: &ReadRequest<'_>) -> Result<PartitionRead, ErrorCode> {
         let wanted = &request.wanted.request;
-        self.check_epoch(wanted.current_leader_epoch)?;
-        self.check_leader()?;
+        // A fetch may leave the epoch out with any negative number (`FetchRequest.optionalEpoch`).
+        self.check_epoch(wanted.current_leader_epoch.max(NO_LEADER_EPOCH))?;
+        if request.params.only_from_leader {
+            self.check_leader()?;
+        }
+        if request.params.replica_id >= 0 {
+            // There is no other replica than this one (`Partition.followerReplicaOrThrow`).
+            return Err(ErrorCode::NotLeaderOrFollower);
+        }
         let log = self.log.lock();
         let (end_offset, include_aborted) = match request.params.isolation {
             Isolation::LogEnd => (log.log_end_offset(), false),
             Isolation::HighWatermark => (log.high_watermark(), false),
             Isolation::Committed => (log.last_stable_offset(), true),
         };
-        let mut read_request = ottla_log::ReadRequest {
+        if let Some(diverging_epoch) = diverging_epoch(&log, wanted.last_fetched_epoch, wanted.fetch_offset)? {
+            return Ok(nothing_read(&log, diverging_epoch));
+        }
+        let is_beyond = wanted.fetch_offset < log.log_start_offset() || wanted.fetch_offset >= end_offset;
+        let max_bytes = match usize::try_from(request.max_bytes) {
+            Ok(max_bytes) => max_bytes,
+            Err(_) if is_beyond => 0,
+            // A segment is not asked for a negative number of bytes (`LogSegment.read`).
+            Err(_) => return Err(ErrorCode::UnknownServerError),
+        };
+        let read_request = ottla_log::ReadRequest {
             offset: wanted.fetch_offset,
-            max_bytes: request.max_bytes,
+            max_bytes,
             end_offset,
             at_least_one_batch: request.min_one_batch,
             include_aborted,
         };
-        let diverging_epoch = diverging_epoch(&log, wanted.last_fetched_epoch, wanted.fetch_offset)?;
-        if diverging_epoch.epoch >= 0 {
-            read_request.max_bytes = 0;
-            read_request.at_least_one_batch = false;
-        }
         let read = log.read(read_request).map_err(|error| error.code())?;
         drop(log);
-        Ok(partition_read(read, diverging_epoch, include_aborted))
+        // Where the first batch was too large, Kafka throws the list away with it (`ReplicaManager.readFromLog`).
+        let is_first_too_large = read.records.is_none() && max_bytes > 0 && read.first_batch_size > max_bytes;
+        Ok(partition_read(read, include_aborted && !is_first_too_large))
     }
 
     /// Answers ListOffsets (`Partition.fetchOffsetForTimestamp`).
@@ -312,19 +326,31 @@ fn appended(info: &AppendInfo) -> Appended {
 }
 
 /// Where a fetcher's log departs from this one, if its last epoch tells so (KIP-595).
-fn diverging_epoch(log: &ottla_log::Log, last_fetched_epoch: i32, fetch_offset: i64) -> Result<EpochEndOffset, ErrorCode> {
+fn diverging_epoch(log: &ottla_log::Log, last_fetched_epoch: i32, fetch_offset: i64) -> Result<Option<EpochEndOffset>, ErrorCode> {
     if last_fetched_epoch < 0 {
-        return Ok(EpochEndOffset::default());
+        return Ok(None);
     }
     let end = log.end_offset_for_epoch(last_fetched_epoch).ok_or(ErrorCode::OffsetOutOfRange)?;
-    let diverges = end.leader_epoch < last_fetched_epoch || end.end_offset < fetch_offset;
-    if !diverges {
-        return Ok(EpochEndOffset::default());
+    if fetch_offset < log.log_start_offset() {
+        return Err(ErrorCode::OffsetOutOfRange);
     }
-    Ok(EpochEndOffset { epoch: end.leader_epoch, end_offset: end.end_offset, ..EpochEndOffset::default() })
+    let diverges = end.leader_epoch < last_fetched_epoch || end.end_offset < fetch_offset;
+    Ok(diverges.then(|| EpochEndOffset { epoch: end.leader_epoch, end_offset: end.end_offset, ..EpochEndOffset::default() }))
 }
 
-fn partition_read(read: FetchedRecords, diverging_epoch: EpochEndOffset, include_aborted: bool) -> PartitionRead {
+/// The result for a fetcher that has to truncate its log first.
+fn nothing_read(log: &ottla_log::Log, diverging_epoch: EpochEndOffset) -> PartitionRead {
+    PartitionRead {
+        records: Records::Memory(Bytes::new()),
+        high_watermark: log.high_watermark(),
+        last_stable_offset: log.last_stable_offset(),
+        log_start_offset: log.log_start_offset(),
+        diverging_epoch,
+        aborted_transactions: None,
+    }
+}
+
+fn partition_read(read: FetchedRecords, include_aborted: bool) -> PartitionRead {
     let records = match read.records {
         Some(slice) => Records::Parts(vec![slice.into()]),
         None => Records::Memory(Bytes::new()),
@@ -339,7 +365,7 @@ fn partition_read(read: FetchedRecords, diverging_epoch: EpochEndOffset, include
         high_watermark: read.high_watermark,
         last_stable_offset: read.last_stable_offset,
         log_start_offset: read.log_start_offset,
-        diverging_epoch,
+        diverging_epoch: EpochEndOffset::default(),
         aborted_transactions: include_aborted.then(|| aborted.collect()),
     }
 }

@@ -3,6 +3,9 @@
 
 use crate::checkpoint::EpochEntry;
 
+/// The epoch of who does not know one. Other negative ones are merely smaller than any that the log knows.
+const NO_EPOCH: i32 = -1;
+
 /// The leader epochs of one log, epochs and start offsets both ascending.
 #[derive(Debug, Default)]
 pub(crate) struct LeaderEpochCache {
@@ -60,7 +63,7 @@ impl LeaderEpochCache {
     /// The end of an epoch: the largest known epoch not above the requested one, and the offset where the next one begins
     /// (KIP-101, `LeaderEpochFileCache.endOffsetFor`). `None` when the log cannot know.
     pub(crate) fn end_offset_for(&self, epoch: i32, log_end_offset: i64) -> Option<(i32, i64)> {
-        if epoch < 0 {
+        if epoch == NO_EPOCH {
             return None;
         }
         if self.latest().is_some_and(|latest| latest.epoch == epoch) {

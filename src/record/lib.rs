@@ -29,5 +29,5 @@ pub use record::{Record, RecordError, RecordHeader, RecordHeaders};
 pub use stamp::{CrcMismatch, check_crc, set_max_timestamp, stamp};
 pub use validation::{
     AppendContext, AppendOrigin, ProducedBatchError, RECORD_REJECTIONS_MAX, RecordRejection, RejectionReason, ValidatedBatch,
-    ValidationConfig, ValidationError, produced_batch, validate,
+    ValidationConfig, ValidationError, begins_transactional, produced_batch, validate,
 };

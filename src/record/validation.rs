@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 pub use config::{AppendContext, AppendOrigin, ValidationConfig};
 pub use error::{RECORD_REJECTIONS_MAX, RecordRejection, RejectionReason, ValidationError};
-pub use produced::{ProducedBatchError, produced_batch};
+pub use produced::{ProducedBatchError, begins_transactional, produced_batch};
 
 use crate::attributes::{CompressionType, TimestampType};
 use crate::batches::Batch;

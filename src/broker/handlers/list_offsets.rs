@@ -1,8 +1,8 @@
 //! ListOffsets: the first, the last, or the first offset at or after a time, of partitions. Negative timestamps stand for special offsets.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use ottla_model::{ErrorCode, TopicPartition, Uuid};
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsRequest};
@@ -10,13 +10,17 @@ use ottla_protocol::messages::list_offsets_response::{ListOffsetsPartitionRespon
 
 use crate::api::{Handler, Operation, Rights};
 use crate::broker::Broker;
-use crate::delayed_fetch::Isolation;
+use crate::delayed_fetch::{Isolation, reads_committed};
 use crate::partition::OffsetQuery;
 use crate::request::RequestContext;
 
-const READ_COMMITTED: i8 = 1;
+/// A consumer, who sees what is committed.
+const CONSUMER_REPLICA_ID: i32 = -1;
 /// A tool that may read from any replica.
 const DEBUGGING_REPLICA_ID: i32 = -2;
+
+/// From this version on clients are told of leader epochs.
+const FIRST_VERSION_WITH_LEADER_EPOCH: i16 = 4;
 
 /// Special timestamps, and the first version that knows them (`ReplicaManager.isListOffsetsTimestampUnsupported`).
 const SPECIAL_TIMESTAMPS: &[(i64, i16)] = &[(-1, 1), (-2, 1), (-3, 7), (-4, 8), (-5, 9), (-6, 11)];
@@ -30,59 +34,94 @@ impl Handler for ListOffsets {
     const RIGHTS: Rights = Rights::Topic(Operation::Describe);
 
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: ListOffsetsRequest) {
-        let mut named = HashMap::new();
-        for topic in &request.topics {
-            for partition in &topic.partitions {
-                *named.entry((topic.name.as_str(), partition.partition_index)).or_insert(0) += 1;
-            }
-        }
-        let topics = request.topics.iter().map(|topic| {
-            let partitions = topic.partitions.iter().map(|partition| {
-                let is_repeated = named[&(topic.name.as_str(), partition.partition_index)] > 1;
-                let found =
-                    if is_repeated { Err(ErrorCode::InvalidRequest) } else { find(broker, &context, &request, &topic.name, partition) };
-                found.unwrap_or_else(|error| failed(partition, error))
+        let is_empty = request.topics.is_empty();
+        let reads_committed = match reads_committed(request.isolation_level) {
+            Ok(reads_committed) => reads_committed,
+            // Nothing is looked up, so nobody asks.
+            Err(_) if is_empty => false,
+            Err(error) => return context.reply(&failed_request(&request, error)),
+        };
+        let isolation = match (request.replica_id, reads_committed) {
+            (CONSUMER_REPLICA_ID, true) => Isolation::Committed,
+            (CONSUMER_REPLICA_ID, false) => Isolation::HighWatermark,
+            _ => Isolation::LogEnd,
+        };
+        let lookup =
+            Lookup { broker, version: context.api_version, isolation, from_any_replica: request.replica_id == DEBUGGING_REPLICA_ID };
+        let topics = by_topic(&request).into_iter().map(|(name, partitions)| {
+            let results = partitions.into_values().map(|wanted| {
+                let found = if wanted.is_repeated { Err(ErrorCode::InvalidRequest) } else { lookup.find(name, wanted.partition) };
+                found.unwrap_or_else(|error| failed(wanted.partition, error))
             });
-            ListOffsetsTopicResponse { name: topic.name.clone(), partitions: partitions.collect(), ..ListOffsetsTopicResponse::default() }
+            ListOffsetsTopicResponse { name: name.to_owned(), partitions: results.collect(), ..ListOffsetsTopicResponse::default() }
         });
         let response = ListOffsetsResponse { topics: topics.collect(), ..ListOffsetsResponse::default() };
         context.reply(&response);
     }
 }
 
-fn find(
-    broker: &Broker,
-    context: &RequestContext,
-    request: &ListOffsetsRequest,
-    topic: &str,
-    partition: &ListOffsetsPartition,
-) -> Result<ListOffsetsPartitionResponse, ErrorCode> {
-    if !knows_timestamp(partition.timestamp, context.api_version) {
-        return Err(ErrorCode::UnsupportedVersion);
-    }
-    let isolation = match (request.replica_id, request.isolation_level) {
-        (-1, READ_COMMITTED) => Isolation::Committed,
-        (-1, _) => Isolation::HighWatermark,
-        _ => Isolation::LogEnd,
-    };
-    let topic_partition = TopicPartition::new(topic, partition.partition_index);
-    let from_any_replica = request.replica_id == DEBUGGING_REPLICA_ID;
-    let target = if from_any_replica {
-        broker.partitions().fetch_target(&topic_partition, Uuid::ZERO)
-    } else {
-        broker.partitions().listing_target(&topic_partition)
-    };
-    let query = OffsetQuery { timestamp: partition.timestamp, current_leader_epoch: partition.current_leader_epoch, isolation };
-    let found = target?.find_offset(&query)?;
-    let mut response = failed(partition, ErrorCode::None);
-    if let Some(found) = found {
-        response.timestamp = found.timestamp;
-        response.offset = found.offset;
-        if context.api_version >= 4 {
-            response.leader_epoch = found.leader_epoch.unwrap_or(-1);
+/// A partition of the request. Named several times it is refused, once.
+struct Wanted<'a> {
+    partition: &'a ListOffsetsPartition,
+    is_repeated: bool,
+}
+
+/// The request as Kafka's map holds it: every topic and partition once, and no topic without partitions.
+fn by_topic(request: &ListOffsetsRequest) -> IndexMap<&str, IndexMap<i32, Wanted<'_>>> {
+    let mut topics: IndexMap<&str, IndexMap<i32, Wanted<'_>>> = IndexMap::new();
+    for topic in request.topics.iter().filter(|topic| !topic.partitions.is_empty()) {
+        let partitions = topics.entry(&topic.name).or_default();
+        for partition in &topic.partitions {
+            let wanted = partitions.entry(partition.partition_index);
+            wanted.and_modify(|wanted| wanted.is_repeated = true).or_insert(Wanted { partition, is_repeated: false });
         }
     }
-    Ok(response)
+    topics
+}
+
+/// How offsets are looked up for one request.
+struct Lookup<'a> {
+    broker: &'a Broker,
+    version: i16,
+    isolation: Isolation,
+    from_any_replica: bool,
+}
+
+impl Lookup<'_> {
+    fn find(&self, topic: &str, partition: &ListOffsetsPartition) -> Result<ListOffsetsPartitionResponse, ErrorCode> {
+        if !knows_timestamp(partition.timestamp, self.version) {
+            return Err(ErrorCode::UnsupportedVersion);
+        }
+        let topic_partition = TopicPartition::new(topic, partition.partition_index);
+        let partitions = self.broker.partitions();
+        let target = if self.from_any_replica {
+            partitions.fetch_target(&topic_partition, Uuid::ZERO)
+        } else {
+            partitions.listing_target(&topic_partition)
+        };
+        let query =
+            OffsetQuery { timestamp: partition.timestamp, current_leader_epoch: partition.current_leader_epoch, isolation: self.isolation };
+        let found = target?.find_offset(&query)?;
+        let mut response = failed(partition, ErrorCode::None);
+        if let Some(found) = found {
+            response.timestamp = found.timestamp;
+            response.offset = found.offset;
+            if self.version >= FIRST_VERSION_WITH_LEADER_EPOCH {
+                response.leader_epoch = found.leader_epoch.unwrap_or(-1);
+            }
+        }
+        Ok(response)
+    }
+}
+
+/// The answer to a request that fails as a whole (`ListOffsetsRequest.getErrorResponse`).
+fn failed_request(request: &ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse {
+    let topics = request.topics.iter().map(|topic| ListOffsetsTopicResponse {
+        name: topic.name.clone(),
+        partitions: topic.partitions.iter().map(|partition| failed(partition, error)).collect(),
+        ..ListOffsetsTopicResponse::default()
+    });
+    ListOffsetsResponse { topics: topics.collect(), ..ListOffsetsResponse::default() }
 }
 
 fn knows_timestamp(timestamp: i64, version: i16) -> bool {

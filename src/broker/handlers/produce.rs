@@ -3,14 +3,16 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use ottla_metadata::MetadataImage;
 use ottla_model::{ErrorCode, TopicPartition, Uuid, internal_topic};
-use ottla_protocol::messages::produce_request::{PartitionProduceData, ProduceRequest, TopicProduceData};
+use ottla_protocol::messages::produce_request::{PartitionProduceData, ProduceRequest};
 use ottla_protocol::messages::produce_response::{
     BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceResponse, ProduceResponse, TopicProduceResponse,
 };
 use ottla_protocol::{ApiKey, Records};
-use ottla_record::{Batches, NO_TIMESTAMP, produced_batch};
+use ottla_record::{Batch, HeaderError, NO_TIMESTAMP, begins_transactional, produced_batch};
+use smallvec::SmallVec;
 
 use crate::api::{Handler, Operation, QuotaClass, Rights};
 use crate::append::{AppendError, Appended, append_produced};
@@ -108,64 +110,88 @@ struct ProduceCall<'a> {
 
 impl ProduceCall<'_> {
     fn respond(&mut self) -> ProduceResponse {
-        if self.has_transactional_records() && self.request.transactional_id.is_none() {
-            return self.refuse_all(ErrorCode::TransactionalIdAuthorizationFailed);
+        let topics = by_topic(self.request);
+        match self.has_transactional_records() {
+            Ok(true) if self.request.transactional_id.is_none() => {
+                let error = AppendError::of(ErrorCode::TransactionalIdAuthorizationFailed);
+                return refuse_all(&topics, &error);
+            }
+            Ok(_) => {}
+            Err(unreadable) => {
+                let error = AppendError { message: Some(unreadable.to_string()), ..AppendError::of(ErrorCode::CorruptMessage) };
+                return refuse_all(&topics, &error);
+            }
         }
-        let request = self.request;
-        let responses: Vec<_> = request.topic_data.iter().enumerate().map(|(place, topic)| self.topic(place, topic)).collect();
+        let responses: Vec<_> = topics.iter().enumerate().map(|(place, (named, wanted))| self.topic(place, *named, wanted)).collect();
         let names_other_leaders =
             responses.iter().flat_map(|topic| &topic.partition_responses).any(|partition| partition.current_leader.leader_id >= 0);
         let node_endpoints = if names_other_leaders { self.node_endpoints(&responses) } else { Vec::new() };
         ProduceResponse { responses, node_endpoints, ..ProduceResponse::default() }
     }
 
-    fn has_transactional_records(&self) -> bool {
+    fn has_transactional_records(&self) -> Result<bool, HeaderError> {
         let partitions = self.request.topic_data.iter().flat_map(|topic| &topic.partition_data);
-        partitions
-            .filter_map(|partition| partition.records.as_ref()?.memory())
-            .any(|records| Batches::new(records).map_while(Result::ok).any(|batch| batch.header.is_transactional()))
+        for partition in partitions {
+            if begins_transactional(records_of(partition))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    fn refuse_all(&self, error: ErrorCode) -> ProduceResponse {
-        let topics = self.request.topic_data.iter().map(|topic| TopicProduceResponse {
-            name: topic.name.clone(),
-            topic_id: topic.topic_id,
-            partition_responses: topic.partition_data.iter().map(|partition| refused(partition.index, error)).collect(),
-            ..TopicProduceResponse::default()
-        });
-        ProduceResponse { responses: topics.collect(), ..ProduceResponse::default() }
-    }
-
-    fn topic(&mut self, topic_place: usize, topic: &TopicProduceData) -> TopicProduceResponse {
+    fn topic(&mut self, topic_place: usize, named: NamedTopic<'_>, wanted: &WantedPartitions<'_>) -> TopicProduceResponse {
         let by_id = self.context.api_version >= FIRST_VERSION_WITH_TOPIC_IDS;
         let topics = &self.image.topics;
-        let image = if by_id { topics.by_id(topic.topic_id) } else { topics.by_name(&topic.name) };
-        let partition_responses = topic.partition_data.iter().enumerate().map(|(place, data)| match image {
-            None if by_id => refused(data.index, ErrorCode::UnknownTopicId),
-            Some(image) if image.partitions.contains_key(&data.index) => {
-                let topic_partition = TopicPartition { topic: image.name.clone(), partition: data.index };
-                self.partition((topic_place, place), &topic_partition, image.id, data)
+        let image = if by_id { topics.by_id(named.id) } else { topics.by_name(named.name) };
+        let partition_responses = wanted.iter().enumerate().map(|(place, (&index, brought))| match image {
+            None if by_id => refused(index, ErrorCode::UnknownTopicId),
+            Some(image) if image.partitions.contains_key(&index) => {
+                let topic_partition = TopicPartition { topic: image.name.clone(), partition: index };
+                self.partition((topic_place, place), &topic_partition, image.id, brought)
             }
-            Some(_) | None => refused(data.index, ErrorCode::UnknownTopicOrPartition),
+            Some(_) | None => refused(index, ErrorCode::UnknownTopicOrPartition),
         });
         let partition_responses = partition_responses.collect();
-        TopicProduceResponse { name: topic.name.clone(), topic_id: topic.topic_id, partition_responses, ..TopicProduceResponse::default() }
+        TopicProduceResponse { name: named.name.to_owned(), topic_id: named.id, partition_responses, ..TopicProduceResponse::default() }
     }
 
+    /// What a request brings for one partition. Brought several times, the last valid records are appended, and one that is not valid
+    /// decides the answer.
     fn partition(
+        &mut self,
+        place: (usize, usize),
+        topic_partition: &TopicPartition,
+        topic_id: Uuid,
+        brought: &[&PartitionProduceData],
+    ) -> PartitionProduceResponse {
+        let index = topic_partition.partition;
+        let (mut valid, mut invalid) = (None, None);
+        for data in brought {
+            match produced_batch(records_of(data), self.context.api_version) {
+                Ok(batch) => valid = Some(batch),
+                Err(error) => invalid = Some(error),
+            }
+        }
+        let appended = valid.map(|batch| self.append_and_tell(place, topic_partition, topic_id, &batch));
+        let refused = invalid.map(|error| failed(index, &error.into()));
+        refused.or(appended).expect("a partition is listed with what is brought for it")
+    }
+
+    fn append_and_tell(
         &mut self,
         (topic, place): (usize, usize),
         topic_partition: &TopicPartition,
         topic_id: Uuid,
-        data: &PartitionProduceData,
+        batch: &Batch<'_>,
     ) -> PartitionProduceResponse {
-        match self.append(topic_partition, topic_id, data) {
+        let index = topic_partition.partition;
+        match self.append(topic_partition, topic_id, batch) {
             Ok((partition, appended)) => {
                 if appended.flush_due {
                     self.unflushed.push(Unflushed { topic, place, partition, end_offset: appended.end_offset });
                 }
                 PartitionProduceResponse {
-                    index: data.index,
+                    index,
                     base_offset: appended.first_offset,
                     log_append_time_ms: appended.log_append_time_ms,
                     log_start_offset: appended.log_start_offset,
@@ -173,9 +199,9 @@ impl ProduceCall<'_> {
                 }
             }
             Err(error) => {
-                let mut response = failed(data.index, &error);
+                let mut response = failed(index, &error);
                 if error.code == ErrorCode::NotLeaderOrFollower && self.context.api_version >= FIRST_VERSION_WITH_LEADER {
-                    response.current_leader = self.current_leader(topic_id, data.index);
+                    response.current_leader = self.current_leader(topic_id, index);
                 }
                 response
             }
@@ -186,10 +212,8 @@ impl ProduceCall<'_> {
         &self,
         topic_partition: &TopicPartition,
         topic_id: Uuid,
-        data: &PartitionProduceData,
+        batch: &Batch<'_>,
     ) -> Result<(Arc<Partition>, Appended), AppendError> {
-        let records = data.records.as_ref().and_then(Records::memory).map_or(&[][..], |records| records);
-        let batch = produced_batch(records, self.context.api_version)?;
         if !matches!(self.request.acks, -1..=1) {
             return Err(AppendError::of(ErrorCode::InvalidRequiredAcks));
         }
@@ -197,7 +221,7 @@ impl ProduceCall<'_> {
             return Err(AppendError::of(ErrorCode::InvalidTopicException));
         }
         let partition = self.broker.partitions().leader(topic_partition, topic_id)?;
-        let appended = append_produced(self.broker, &partition, &batch, self.context.api_version, self.context.now_ms)?;
+        let appended = append_produced(self.broker, &partition, batch, self.context.api_version, self.context.now_ms)?;
         Ok((partition, appended))
     }
 
@@ -228,6 +252,42 @@ impl ProduceCall<'_> {
         };
         leaders.into_iter().filter_map(node).map(endpoint).collect()
     }
+}
+
+/// A topic as the request names it: by name, or by id with an empty name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct NamedTopic<'a> {
+    name: &'a str,
+    id: Uuid,
+}
+
+/// A topic's partitions in the order in which they are named first, each with all that is brought for it.
+type WantedPartitions<'a> = IndexMap<i32, SmallVec<[&'a PartitionProduceData; 1]>>;
+
+/// The request as Kafka's maps hold it: every topic and partition once, and no topic without partitions.
+fn by_topic(request: &ProduceRequest) -> IndexMap<NamedTopic<'_>, WantedPartitions<'_>> {
+    let mut topics: IndexMap<NamedTopic<'_>, WantedPartitions<'_>> = IndexMap::with_capacity(request.topic_data.len());
+    for topic in request.topic_data.iter().filter(|topic| !topic.partition_data.is_empty()) {
+        let wanted = topics.entry(NamedTopic { name: &topic.name, id: topic.topic_id }).or_default();
+        for data in &topic.partition_data {
+            wanted.entry(data.index).or_default().push(data);
+        }
+    }
+    topics
+}
+
+fn records_of(data: &PartitionProduceData) -> &[u8] {
+    data.records.as_ref().and_then(Records::memory).map_or(&[][..], |records| records)
+}
+
+fn refuse_all(topics: &IndexMap<NamedTopic<'_>, WantedPartitions<'_>>, error: &AppendError) -> ProduceResponse {
+    let topics = topics.iter().map(|(named, wanted)| TopicProduceResponse {
+        name: named.name.to_owned(),
+        topic_id: named.id,
+        partition_responses: wanted.keys().map(|&index| failed(index, error)).collect(),
+        ..TopicProduceResponse::default()
+    });
+    ProduceResponse { responses: topics.collect(), ..ProduceResponse::default() }
 }
 
 fn refused(index: i32, error: ErrorCode) -> PartitionProduceResponse {

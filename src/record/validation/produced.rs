@@ -42,6 +42,26 @@ impl ProducedBatchError {
     }
 }
 
+/// Whether the first batch in the records field of a produce request is transactional, which Kafka asks before anything else
+/// (`RequestUtils.hasTransactionalRecords`). What cannot even be stepped over is an error, and ends the whole request.
+pub fn begins_transactional(records: &[u8]) -> Result<bool, HeaderError> {
+    match Batches::new(records).next() {
+        Some(Ok(batch)) => Ok(batch.header.is_transactional()),
+        None | Some(Err(BatchesError::Partial { .. })) => Ok(false),
+        Some(Err(BatchesError::Corrupt { cause, .. })) if stops_kafka(&cause) => Err(cause),
+        Some(Err(BatchesError::Corrupt { .. })) => Ok(false),
+    }
+}
+
+/// Whether Kafka's own walk over batches fails here (`ByteBufferLogInputStream`). What is long enough for some format it counts as a batch.
+fn stops_kafka(cause: &HeaderError) -> bool {
+    match cause {
+        HeaderError::LengthTooSmall(length) => *length < LEGACY_BATCH_LENGTH_MIN,
+        HeaderError::InvalidMagic(_) => true,
+        HeaderError::LegacyMagic(_) | HeaderError::Truncated(_) => false,
+    }
+}
+
 /// The one batch in the records field of a produce request of version `api_version`. The beginning of a further batch behind it is ignored.
 pub fn produced_batch(records: &[u8], api_version: i16) -> Result<Batch<'_>, ProducedBatchError> {
     let mut batches = Batches::new(records);
@@ -59,13 +79,7 @@ pub fn produced_batch(records: &[u8], api_version: i16) -> Result<Batch<'_>, Pro
     match batches.next() {
         None | Some(Err(BatchesError::Partial { .. })) => Ok(batch),
         Some(Ok(_)) => Err(ProducedBatchError::MoreThanOneBatch),
-        Some(Err(BatchesError::Corrupt { cause, .. })) => Err(match cause {
-            HeaderError::LengthTooSmall(length) if length < LEGACY_BATCH_LENGTH_MIN => ProducedBatchError::Corrupt(cause),
-            HeaderError::InvalidMagic(_) => ProducedBatchError::Corrupt(cause),
-            // Long enough for some format, so Kafka counts it as a batch.
-            HeaderError::LengthTooSmall(_) | HeaderError::LegacyMagic(_) | HeaderError::Truncated(_) => {
-                ProducedBatchError::MoreThanOneBatch
-            }
-        }),
+        Some(Err(BatchesError::Corrupt { cause, .. })) if stops_kafka(&cause) => Err(ProducedBatchError::Corrupt(cause)),
+        Some(Err(BatchesError::Corrupt { .. })) => Err(ProducedBatchError::MoreThanOneBatch),
     }
 }
