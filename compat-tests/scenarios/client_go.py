@@ -1,0 +1,8 @@
+"""The Go clients: franz-go, sarama, kafka-go."""
+import functools
+
+from harness.client_programs import client_restarts, client_suite
+from harness.toolchains import go_client
+
+client_suite("franz-go", functools.partial(go_client, "franz-go"))
+client_restarts("franz-go", functools.partial(go_client, "franz-go"))
