@@ -28,6 +28,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    // With huge pages the allocator's first few allocations alone would cost 10 MB. Where the kernel does not know the call, they do.
+    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
+        eprintln!("ottla: huge pages stay on: {error}");
+    }
     match Cli::parse().command {
         Command::Serve(args) => cli::serve::run(&args),
         Command::Storage(args) => cli::storage::run(args),
