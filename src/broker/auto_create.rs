@@ -45,23 +45,55 @@ impl Broker {
     }
 }
 
+/// A topic with the configuration that Kafka gives it when it creates it by itself.
 fn creatable(config: &BrokerConfig, name: &str) -> CreatableTopic {
-    let topic = CreatableTopic { name: name.to_owned(), ..CreatableTopic::default() };
-    if name != internal_topic::CONSUMER_OFFSETS {
-        return CreatableTopic { num_partitions: BY_DEFAULT, replication_factor: BY_DEFAULT as i16, ..topic };
+    match name {
+        internal_topic::CONSUMER_OFFSETS => topic(
+            name,
+            (config.offsets_topic_num_partitions, config.offsets_topic_replication_factor),
+            &[
+                ("cleanup.policy", "compact".to_owned()),
+                ("compression.type", "producer".to_owned()),
+                ("segment.bytes", config.offsets_topic_segment_bytes.to_string()),
+            ],
+        ),
+        internal_topic::TRANSACTION_STATE => topic(
+            name,
+            (config.transaction_state_log_num_partitions, config.transaction_state_log_replication_factor),
+            &[
+                ("cleanup.policy", "compact".to_owned()),
+                ("compression.type", "uncompressed".to_owned()),
+                ("min.insync.replicas", config.transaction_state_log_min_isr.to_string()),
+                ("segment.bytes", config.transaction_state_log_segment_bytes.to_string()),
+                ("unclean.leader.election.enable", "false".to_owned()),
+            ],
+        ),
+        internal_topic::SHARE_GROUP_STATE => topic(
+            name,
+            (config.share_coordinator_state_topic_num_partitions, config.share_coordinator_state_topic_replication_factor),
+            &[
+                ("cleanup.policy", "delete".to_owned()),
+                ("compression.type", "producer".to_owned()),
+                ("min.insync.replicas", config.share_coordinator_state_topic_min_isr.to_string()),
+                ("retention.ms", "-1".to_owned()),
+                ("segment.bytes", config.share_coordinator_state_topic_segment_bytes.to_string()),
+            ],
+        ),
+        _ => topic(name, (BY_DEFAULT, BY_DEFAULT as i16), &[]),
     }
-    let configs = [
-        ("cleanup.policy", "compact".to_owned()),
-        ("segment.bytes", config.offsets_topic_segment_bytes.to_string()),
-        ("compression.type", "producer".to_owned()),
-    ];
+}
+
+fn topic(name: &str, (num_partitions, replication_factor): (i32, i16), configs: &[(&str, String)]) -> CreatableTopic {
+    let config = |(name, value): &(&str, String)| CreatableTopicConfig {
+        name: (*name).to_owned(),
+        value: Some(value.clone()),
+        ..CreatableTopicConfig::default()
+    };
     CreatableTopic {
-        num_partitions: config.offsets_topic_num_partitions,
-        replication_factor: config.offsets_topic_replication_factor,
-        configs: configs
-            .into_iter()
-            .map(|(name, value)| CreatableTopicConfig { name: name.to_owned(), value: Some(value), ..CreatableTopicConfig::default() })
-            .collect(),
-        ..topic
+        name: name.to_owned(),
+        num_partitions,
+        replication_factor,
+        configs: configs.iter().map(config).collect(),
+        ..CreatableTopic::default()
     }
 }

@@ -1,9 +1,7 @@
 //! What a change of configuration has to pass here, besides the keys' own rules (`ConfigAdminManager.preprocess`).
 
-use std::collections::BTreeMap;
-
 use ottla_config::{ConfigLevel, DynamicBrokerConfig};
-use ottla_controller::ApiError;
+use ottla_controller::{ApiError, LogLevels};
 use ottla_metadata::{ConfigResource, ConfigurationImage};
 use ottla_model::{BrokerId, ErrorCode};
 
@@ -37,16 +35,37 @@ pub fn check_node_id(node_id: BrokerId, name: &str) -> Result<(), ApiError> {
     Err(ApiError::invalid_request(format!("Unexpected broker id, expected {node_id}, but received {name}")))
 }
 
-/// Changes log levels of this node; they are not kept.
-pub fn alter_loggers(
-    node_id: BrokerId,
-    loggers: &dyn Loggers,
-    resource: &ConfigResource,
-    levels: &BTreeMap<String, Option<String>>,
-) -> Result<(), ApiError> {
+/// The levels that a logger may be given (`LogLevelConfig`).
+const LOG_LEVELS: [&str; 6] = ["DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN"];
+/// The logger whose level the others have by default.
+const ROOT_LOGGER: &str = "root";
+
+/// Changes log levels of this node, all or none (`RuntimeLoggerManager`); they are not kept.
+pub fn alter_loggers(node_id: BrokerId, loggers: &dyn Loggers, resource: &ConfigResource, levels: &LogLevels) -> Result<(), ApiError> {
     check_node_id(node_id, &resource.name)?;
-    for (logger, level) in levels {
+    let known = loggers.levels();
+    for (logger, level) in &levels.by_logger {
+        check_level(&known, logger, level.as_deref())?;
+    }
+    if levels.validate_only {
+        return Ok(());
+    }
+    for (logger, level) in &levels.by_logger {
         loggers.set_level(logger, level.as_deref()).map_err(|message| ApiError::new(ErrorCode::InvalidConfig, message))?;
     }
     Ok(())
+}
+
+fn check_level(known: &[(String, String)], logger: &str, level: Option<&str>) -> Result<(), ApiError> {
+    let invalid = |message| Err(ApiError::new(ErrorCode::InvalidConfig, message));
+    if !known.iter().any(|(name, _)| name == logger) {
+        return invalid(format!("Logger {logger} does not exist!"));
+    }
+    match level {
+        None if logger == ROOT_LOGGER => Err(ApiError::invalid_request("The level of the root logger cannot be removed.")),
+        Some(level) if !LOG_LEVELS.contains(&level) => {
+            invalid(format!("{level} is not a log level for {logger}. Log levels are {}.", LOG_LEVELS.join(", ")))
+        }
+        None | Some(_) => Ok(()),
+    }
 }

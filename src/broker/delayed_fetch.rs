@@ -196,7 +196,8 @@ impl PendingFetch {
 
     fn answer(self, broker: &Broker, results: Vec<PartitionData>) {
         let read = self.partitions.into_iter().map(|(wanted, _)| wanted).zip(results).chain(self.unknown).collect::<Vec<_>>();
-        let node_endpoints = node_endpoints(broker, &self.request, &read);
+        // Followers know where brokers are.
+        let node_endpoints = if self.params.replica_id < 0 { node_endpoints(broker, &self.request, &read) } else { Vec::new() };
         let random_session_id = || broker.environment().random_u64() as i32;
         let mut response = broker.fetch_sessions().finish(self.fetch_context, read, random_session_id, self.request.now_ms);
         response.node_endpoints = node_endpoints;

@@ -158,6 +158,11 @@ broker_config! {
     "transaction.state.log.replication.factor" transaction_state_log_replication_factor: i16,
     "transaction.state.log.segment.bytes" transaction_state_log_segment_bytes: i32,
     "transactional.id.expiration.ms" transactional_id_expiration_ms: i32,
+    // share groups
+    "share.coordinator.state.topic.min.isr" share_coordinator_state_topic_min_isr: i16,
+    "share.coordinator.state.topic.num.partitions" share_coordinator_state_topic_num_partitions: i32,
+    "share.coordinator.state.topic.replication.factor" share_coordinator_state_topic_replication_factor: i16,
+    "share.coordinator.state.topic.segment.bytes" share_coordinator_state_topic_segment_bytes: i32,
     // the metadata quorum
     "broker.heartbeat.interval.ms" broker_heartbeat_interval_ms: i32,
     "broker.session.timeout.ms" broker_session_timeout_ms: i32,

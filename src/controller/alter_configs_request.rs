@@ -25,8 +25,14 @@ pub struct AlterConfigsChecks<'a> {
     pub alter_broker_logger: &'a dyn Fn(&ConfigResource, &LogLevels) -> Result<(), ApiError>,
 }
 
-/// A level by logger; none resets it.
-pub type LogLevels = BTreeMap<String, Option<String>>;
+/// What is asked for the loggers of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogLevels {
+    /// A level by logger; none resets it.
+    pub by_logger: BTreeMap<String, Option<String>>,
+    /// Whether the change is only checked.
+    pub validate_only: bool,
+}
 
 /// The records of the changes that pass, and each resource's outcome in the order of the request.
 struct Altered {
@@ -39,16 +45,23 @@ struct Asked<'a> {
     type_id: i8,
     resource: ConfigResource,
     keys: Vec<AskedKey<'a>>,
+    /// Whether each key has its operation; otherwise the keys replace all that the resource has.
+    is_incremental: bool,
+    validate_only: bool,
 }
 
 struct AskedKey<'a> {
     name: &'a str,
     value: Option<&'a str>,
-    /// `AlterConfigOp.OpType`; absent where the request replaces all values.
-    operation: Option<i8>,
+    /// `AlterConfigOp.OpType`.
+    operation: i8,
 }
 
+// `AlterConfigOp.OpType`
+const OPERATION_SET: i8 = 0;
 const OPERATION_DELETE: i8 = 1;
+const OPERATION_APPEND: i8 = 2;
+const OPERATION_SUBTRACT: i8 = 3;
 
 pub(crate) struct AlterConfigs<'a> {
     pub state: &'a ControllerState,
@@ -66,9 +79,15 @@ impl AlterConfigs<'_> {
             let keys = resource.configs.iter().map(|config| AskedKey {
                 name: &config.name,
                 value: config.value.as_deref(),
-                operation: Some(config.config_operation),
+                operation: config.config_operation,
             });
-            Asked::new(resource.resource_type, &resource.resource_name, keys.collect())
+            Asked {
+                type_id: resource.resource_type,
+                resource: config_resource(resource.resource_type, &resource.resource_name),
+                keys: keys.collect(),
+                is_incremental: true,
+                validate_only: request.validate_only,
+            }
         });
         let Altered { records, outcomes } = self.handle(&asked.collect::<Vec<_>>())?;
         let responses = request.resources.iter().zip(&outcomes).map(|(resource, outcome)| {
@@ -86,9 +105,18 @@ impl AlterConfigs<'_> {
     ) -> Result<ControllerResult<alter_configs_response::AlterConfigsResponse>, ApiError> {
         use alter_configs_response::{AlterConfigsResourceResponse, AlterConfigsResponse};
         let asked = request.resources.iter().map(|resource| {
-            let keys =
-                resource.configs.iter().map(|config| AskedKey { name: &config.name, value: config.value.as_deref(), operation: None });
-            Asked::new(resource.resource_type, &resource.resource_name, keys.collect())
+            let keys = resource.configs.iter().map(|config| AskedKey {
+                name: &config.name,
+                value: config.value.as_deref(),
+                operation: OPERATION_SET,
+            });
+            Asked {
+                type_id: resource.resource_type,
+                resource: config_resource(resource.resource_type, &resource.resource_name),
+                keys: keys.collect(),
+                is_incremental: false,
+                validate_only: request.validate_only,
+            }
         });
         let Altered { records, outcomes } = self.handle(&asked.collect::<Vec<_>>())?;
         let responses = request.resources.iter().zip(&outcomes).map(|(resource, outcome)| {
@@ -121,16 +149,18 @@ impl AlterConfigs<'_> {
         match resource.resource_type {
             ConfigResourceType::Topic | ConfigResourceType::ClientMetrics | ConfigResourceType::Group => {}
             ConfigResourceType::Broker => self.check_broker(asked)?,
-            ConfigResourceType::BrokerLogger => {
-                let levels = asked.keys.iter().map(|key| (key.name.to_owned(), key.value.map(Into::into))).collect();
-                return (self.checks.alter_broker_logger)(resource, &levels).map(|()| Vec::new());
+            ConfigResourceType::BrokerLogger if asked.is_incremental => {
+                return (self.checks.alter_broker_logger)(resource, &asked.log_levels()?).map(|()| Vec::new());
             }
-            ConfigResourceType::Unknown => return Err(ApiError::invalid_request(format!("Unknown resource type {}", asked.type_id))),
+            ConfigResourceType::BrokerLogger | ConfigResourceType::Unknown => {
+                return Err(ApiError::invalid_request(format!("Unknown resource type {}", asked.type_id)));
+            }
         }
         (self.checks.authorize)(resource)?;
-        let records = match asked.operations()? {
-            Some(operations) => incremental_records(self.state, resource, &operations)?,
-            None => replacing_records(self.state, resource, &asked.values())?,
+        let records = if asked.is_incremental {
+            incremental_records(self.state, resource, &asked.operations()?)?
+        } else {
+            replacing_records(self.state, resource, &asked.values())?
         };
         self.check_existence(resource)?;
         Ok(records)
@@ -148,13 +178,13 @@ impl AlterConfigs<'_> {
             }
         }
         let mut values = ConfigurationImage::new();
-        let changes = match asked.operations()? {
-            Some(operations) => {
-                values.clone_from(self.state.configs(resource));
-                self.check_list_operations(&operations)?;
-                incremental_changes(self.state, resource, &operations)?
-            }
-            None => asked.values().into_iter().collect(),
+        let changes = if asked.is_incremental {
+            let operations = asked.operations()?;
+            values.clone_from(self.state.configs(resource));
+            self.check_list_operations(&operations)?;
+            incremental_changes(self.state, resource, &operations)?
+        } else {
+            asked.values().into_iter().collect()
         };
         for (key, value) in changes {
             match value {
@@ -208,17 +238,17 @@ impl AlterConfigs<'_> {
     }
 }
 
-impl<'a> Asked<'a> {
-    fn new(type_id: i8, name: &str, keys: Vec<AskedKey<'a>>) -> Asked<'a> {
-        Asked { type_id, resource: ConfigResource::new(ConfigResourceType::from_id(type_id), name), keys }
-    }
+fn config_resource(type_id: i8, name: &str) -> ConfigResource {
+    ConfigResource::new(ConfigResourceType::from_id(type_id), name)
+}
 
+impl Asked<'_> {
     fn check_keys(&self) -> Result<(), ApiError> {
         let mut names = HashSet::new();
         if !self.keys.iter().all(|key| names.insert(key.name)) {
             return Err(ApiError::invalid_request("Error due to duplicate config keys"));
         }
-        let is_null_update = |key: &&AskedKey<'_>| key.value.is_none() && key.operation != Some(OPERATION_DELETE);
+        let is_null_update = |key: &&AskedKey<'_>| key.value.is_none() && key.operation != OPERATION_DELETE;
         let nulls: Vec<&str> = self.keys.iter().filter(is_null_update).map(|key| key.name).collect();
         if nulls.is_empty() {
             return Ok(());
@@ -226,23 +256,35 @@ impl<'a> Asked<'a> {
         Err(ApiError::invalid_request(format!("Null value not supported for : {}", nulls.join(", "))))
     }
 
-    /// The operations of an incremental request; `None` of one that replaces all values.
-    fn operations(&self) -> Result<Option<BTreeMap<String, ConfigOperation>>, ApiError> {
-        let mut operations = BTreeMap::new();
-        for key in &self.keys {
-            let Some(operation) = key.operation else { return Ok(None) };
+    /// The operations of an incremental request. Kafka fails over one that it does not know.
+    fn operations(&self) -> Result<BTreeMap<String, ConfigOperation>, ApiError> {
+        let operation = |key: &AskedKey<'_>| {
             let value = key.value.map(str::to_owned);
-            let items = || value.clone().unwrap_or_default();
-            let operation = match operation {
-                0 => ConfigOperation::Set(value),
-                OPERATION_DELETE => ConfigOperation::Delete,
-                2 => ConfigOperation::Append(items()),
-                3 => ConfigOperation::Subtract(items()),
-                other => return Err(ApiError::invalid_request(format!("Unknown operations type {other}"))),
-            };
-            operations.insert(key.name.to_owned(), operation);
-        }
-        Ok(Some(operations))
+            match key.operation {
+                OPERATION_SET => Ok(ConfigOperation::Set(value)),
+                OPERATION_DELETE => Ok(ConfigOperation::Delete),
+                OPERATION_APPEND => Ok(ConfigOperation::Append(value.unwrap_or_default())),
+                OPERATION_SUBTRACT => Ok(ConfigOperation::Subtract(value.unwrap_or_default())),
+                _ => Err(ApiError::bare(ErrorCode::UnknownServerError)),
+            }
+        };
+        self.keys.iter().map(|key| Ok((key.name.to_owned(), operation(key)?))).collect()
+    }
+
+    /// What is asked for loggers (`RuntimeLoggerManager.validateLogLevelConfigs`).
+    fn log_levels(&self) -> Result<LogLevels, ApiError> {
+        let level = |key: &AskedKey<'_>| {
+            let refused = |operation: &str| ApiError::invalid_request(format!("{operation} is not allowed for the BROKER_LOGGER resource"));
+            match key.operation {
+                OPERATION_SET => Ok(key.value.map(str::to_owned)),
+                OPERATION_DELETE => Ok(None),
+                OPERATION_APPEND => Err(refused("APPEND operation")),
+                OPERATION_SUBTRACT => Err(refused("SUBTRACT operation")),
+                other => Err(refused(&format!("Unknown operation type {other}"))),
+            }
+        };
+        let by_logger: Result<_, ApiError> = self.keys.iter().map(|key| Ok((key.name.to_owned(), level(key)?))).collect();
+        Ok(LogLevels { by_logger: by_logger?, validate_only: self.validate_only })
     }
 
     fn values(&self) -> BTreeMap<String, Option<String>> {

@@ -203,7 +203,11 @@ fn feature_level(name: &str, level: i16) -> MetadataRecord {
 
 /// Only the first two versions name the features again.
 fn success(request: &UpdateFeaturesRequest, version: i16) -> UpdateFeaturesResponse {
-    let result = |feature: &str| UpdatableFeatureResult { feature: feature.to_owned(), error_message: None, ..Default::default() };
+    let result = |feature: &str| UpdatableFeatureResult {
+        feature: feature.to_owned(),
+        error_message: Some(ErrorCode::None.message()),
+        ..Default::default()
+    };
     let results = if version <= 1 { request.feature_updates.iter().map(|update| result(&update.feature)).collect() } else { Vec::new() };
     UpdateFeaturesResponse { error_message: None, results, ..Default::default() }
 }

@@ -16,6 +16,9 @@ use crate::broker::Broker;
 use crate::connection::ClientSoftware;
 use crate::request::RequestContext;
 
+/// The id of no broker.
+const NO_NODE_ID: i32 = -1;
+
 /// The API.
 pub struct ApiVersions;
 
@@ -44,7 +47,9 @@ pub fn reply_unsupported(context: RequestContext) {
 fn respond(broker: &Broker, context: &RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse {
     let failed = |error: ErrorCode| ApiVersionsResponse { error_code: error.code(), ..ApiVersionsResponse::default() };
     if context.api_version >= 3 {
-        if !is_valid_software(&request.client_software_name) || !is_valid_software(&request.client_software_version) {
+        let names_half_a_broker = request.cluster_id.is_some() != (request.node_id != NO_NODE_ID);
+        if names_half_a_broker || !is_valid_software(&request.client_software_name) || !is_valid_software(&request.client_software_version)
+        {
             return failed(ErrorCode::InvalidRequest);
         }
         context

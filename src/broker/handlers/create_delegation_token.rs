@@ -11,6 +11,9 @@ use crate::api::{Handler, QuotaClass, Rights};
 use crate::broker::Broker;
 use crate::request::RequestContext;
 
+/// From this version on owner and requester are told apart.
+const FIRST_VERSION_WITH_REQUESTER: i16 = 3;
+
 /// The API.
 pub struct CreateDelegationToken;
 
@@ -25,16 +28,19 @@ impl Handler for CreateDelegationToken {
         let owner_name = request.owner_principal_name.as_deref().filter(|name| !name.is_empty());
         let (owner_type, owner_name) =
             owner_name.map_or(requester, |name| (request.owner_principal_type.as_deref().unwrap_or(requester.0), name));
-        context.reply(&CreateDelegationTokenResponse {
+        let mut response = CreateDelegationTokenResponse {
             error_code: ErrorCode::DelegationTokenRequestNotAllowed.code(),
             principal_type: owner_type.into(),
             principal_name: owner_name.into(),
-            token_requester_principal_type: requester.0.into(),
-            token_requester_principal_name: requester.1.into(),
             issue_timestamp_ms: -1,
             expiry_timestamp_ms: -1,
             max_timestamp_ms: -1,
             ..CreateDelegationTokenResponse::default()
-        });
+        };
+        if context.api_version >= FIRST_VERSION_WITH_REQUESTER {
+            response.token_requester_principal_type = requester.0.into();
+            response.token_requester_principal_name = requester.1.into();
+        }
+        context.reply(&response);
     }
 }

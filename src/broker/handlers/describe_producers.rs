@@ -37,7 +37,8 @@ fn topic_problem(broker: &Broker, topic: &str) -> Option<(ErrorCode, Option<Stri
     if let Err(invalid) = validate_topic_name(topic) {
         return Some((ErrorCode::InvalidTopicException, Some(invalid.to_string())));
     }
-    broker.image().topics.by_name(topic).is_none().then_some((ErrorCode::UnknownTopicOrPartition, None))
+    let unknown = ErrorCode::UnknownTopicOrPartition;
+    broker.image().topics.by_name(topic).is_none().then(|| (unknown, Some(unknown.message())))
 }
 
 fn describe(broker: &Broker, topic: &str, partition_index: i32) -> Result<PartitionResponse, ErrorCode> {

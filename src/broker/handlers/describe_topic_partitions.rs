@@ -28,6 +28,8 @@ impl Handler for DescribeTopicPartitions {
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: DescribeTopicPartitionsRequest) {
         let image = broker.image();
         let response = match requested_topics(&image, &request) {
+            // Kafka takes the empty name for the cursor's, and has no cursor.
+            Some(topics) if request.cursor.is_none() && topics.contains("") => failed(&request, ErrorCode::UnknownServerError),
             Some(topics) => {
                 let limit = request.response_partition_limit.min(broker.config().max_request_partition_size_limit).max(1);
                 Description {
@@ -38,7 +40,7 @@ impl Handler for DescribeTopicPartitions {
                 }
                 .describe(topics)
             }
-            None => invalid(&request),
+            None => failed(&request, ErrorCode::InvalidRequest),
         };
         context.reply(&response);
     }
@@ -57,9 +59,9 @@ fn requested_topics<'a>(image: &'a MetadataImage, request: &'a DescribeTopicPart
     (is_listed && cursor.partition_index >= 0).then_some(topics)
 }
 
-fn invalid(request: &DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse {
+fn failed(request: &DescribeTopicPartitionsRequest, error: ErrorCode) -> DescribeTopicPartitionsResponse {
     let topics = request.topics.iter().map(|topic| DescribeTopicPartitionsResponseTopic {
-        error_code: ErrorCode::InvalidRequest.code(),
+        error_code: error.code(),
         name: Some(topic.name.clone()),
         ..DescribeTopicPartitionsResponseTopic::default()
     });

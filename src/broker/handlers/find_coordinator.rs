@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ottla_coordinator::group::partition_for_group;
 use ottla_metadata::MetadataImage;
-use ottla_model::{ErrorCode, internal_topic};
+use ottla_model::{ErrorCode, Uuid, internal_topic};
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::find_coordinator_request::FindCoordinatorRequest;
 use ottla_protocol::messages::find_coordinator_response::{Coordinator, FindCoordinatorResponse};
@@ -86,9 +86,16 @@ fn find(broker: &Arc<Broker>, context: &RequestContext, key_type: i8, key: &str)
         GROUP => find_group(broker, context, key),
         // There are no such coordinators yet.
         TRANSACTION => Err(ErrorCode::CoordinatorNotAvailable),
-        SHARE if context.api_version >= FIRST_VERSION_WITH_SHARE => Err(ErrorCode::CoordinatorNotAvailable),
+        SHARE if context.api_version >= FIRST_VERSION_WITH_SHARE && is_share_partition_key(key) => Err(ErrorCode::CoordinatorNotAvailable),
         _ => Err(ErrorCode::InvalidRequest),
     }
+}
+
+/// Whether a key is a group, a topic id and a partition, with colons between them (`SharePartitionKey.getInstance`).
+fn is_share_partition_key(key: &str) -> bool {
+    let mut parts = key.trim_end_matches(':').rsplitn(3, ':');
+    let (Some(partition), Some(topic_id), Some(group_id)) = (parts.next(), parts.next(), parts.next()) else { return false };
+    partition.parse::<i32>().is_ok() && topic_id.parse::<Uuid>().is_ok() && !group_id.trim().is_empty()
 }
 
 fn find_group(broker: &Arc<Broker>, context: &RequestContext, group_id: &str) -> Result<Found, ErrorCode> {

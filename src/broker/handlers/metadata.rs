@@ -26,10 +26,12 @@ impl Handler for Metadata {
     const RIGHTS: Rights = Rights::Topic(Operation::Describe);
 
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: MetadataRequest) {
-        let response = if names_are_in_version(&request, context.api_version) {
-            respond(broker, &context, &request)
-        } else {
+        let response = if !names_are_in_version(&request, context.api_version) {
             failed(&request, ErrorCode::InvalidRequest)
+        } else if names_nothing(&request) {
+            failed(&request, ErrorCode::UnknownServerError)
+        } else {
+            respond(broker, &context, &request)
         };
         context.reply(&response);
     }
@@ -39,6 +41,12 @@ impl Handler for Metadata {
 fn names_are_in_version(request: &MetadataRequest, version: i16) -> bool {
     let topics = request.topics.as_deref().unwrap_or_default();
     version >= 12 || topics.iter().all(|topic| topic.name.is_some() && topic.topic_id.is_zero())
+}
+
+/// Whether a topic is named neither by name nor by id, for which Kafka has no code. Where there is any id, names are not looked at.
+fn names_nothing(request: &MetadataRequest) -> bool {
+    let topics = request.topics.as_deref().unwrap_or_default();
+    topics.iter().all(|topic| topic.topic_id.is_zero()) && topics.iter().any(|topic| topic.name.is_none())
 }
 
 fn failed(request: &MetadataRequest, error: ErrorCode) -> MetadataResponse {

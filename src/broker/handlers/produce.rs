@@ -11,7 +11,7 @@ use ottla_protocol::messages::produce_response::{
     BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceResponse, ProduceResponse, TopicProduceResponse,
 };
 use ottla_protocol::{ApiKey, Records};
-use ottla_record::{Batch, HeaderError, NO_TIMESTAMP, begins_transactional, produced_batch};
+use ottla_record::{Batch, HeaderError, NO_TIMESTAMP, ProducedBatchError, begins_transactional, produced_batch};
 use smallvec::SmallVec;
 
 use crate::api::{Handler, Operation, QuotaClass, Rights};
@@ -26,6 +26,9 @@ const ADMIN_CLIENT_ID: &str = "__admin_client";
 
 /// From this version on topics are named by id.
 const FIRST_VERSION_WITH_TOPIC_IDS: i16 = 13;
+
+/// From this version on batches may be compressed with zstd.
+const FIRST_VERSION_WITH_ZSTD: i16 = 7;
 
 /// From this version on a client is told who leads instead.
 const FIRST_VERSION_WITH_LEADER: i16 = 10;
@@ -122,6 +125,9 @@ impl ProduceCall<'_> {
                 return refuse_all(&topics, &error);
             }
         }
+        if self.context.api_version < FIRST_VERSION_WITH_ZSTD && self.has_unknown_codec(&topics) {
+            return refuse_all(&topics, &AppendError::of(ErrorCode::UnknownServerError));
+        }
         let responses: Vec<_> = topics.iter().enumerate().map(|(place, (named, wanted))| self.topic(place, *named, wanted)).collect();
         let names_other_leaders =
             responses.iter().flat_map(|topic| &topic.partition_responses).any(|partition| partition.current_leader.leader_id >= 0);
@@ -137,6 +143,17 @@ impl ProduceCall<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// Whether the codec of a batch for an existing partition is none that exists: older versions look at it before anything is appended.
+    fn has_unknown_codec(&self, topics: &IndexMap<NamedTopic<'_>, WantedPartitions<'_>>) -> bool {
+        let is_unknown = |data: &&PartitionProduceData| {
+            matches!(produced_batch(records_of(data), self.context.api_version), Err(ProducedBatchError::UnknownCompressionType(_)))
+        };
+        topics.iter().any(|(named, wanted)| {
+            let Some(image) = self.image.topics.by_name(named.name) else { return false };
+            wanted.iter().any(|(index, brought)| image.partitions.contains_key(index) && brought.iter().any(is_unknown))
+        })
     }
 
     fn topic(&mut self, topic_place: usize, named: NamedTopic<'_>, wanted: &WantedPartitions<'_>) -> TopicProduceResponse {

@@ -2,7 +2,7 @@
 
 use ottla_model::ErrorCode;
 
-use crate::attributes::CompressionType;
+use crate::attributes::{CompressionType, UnknownCompressionType};
 use crate::batches::{Batch, Batches, BatchesError};
 use crate::header::{HeaderError, LEGACY_BATCH_LENGTH_MIN};
 
@@ -27,6 +27,9 @@ pub enum ProducedBatchError {
     /// zstd needs produce version 7.
     #[error("zstd was used with produce version {0}")]
     ZstdTooEarly(i16),
+    /// The codec, which is looked at only before produce version 7, is none that exists. Kafka fails the whole request over it.
+    #[error(transparent)]
+    UnknownCompressionType(UnknownCompressionType),
 }
 
 impl ProducedBatchError {
@@ -38,6 +41,7 @@ impl ProducedBatchError {
             }
             ProducedBatchError::Corrupt(_) => ErrorCode::CorruptMessage,
             ProducedBatchError::ZstdTooEarly(_) => ErrorCode::UnsupportedCompressionType,
+            ProducedBatchError::UnknownCompressionType(_) => ErrorCode::UnknownServerError,
         }
     }
 }
@@ -73,7 +77,9 @@ pub fn produced_batch(records: &[u8], api_version: i16) -> Result<Batch<'_>, Pro
         }
         Some(Err(BatchesError::Corrupt { cause, .. })) => return Err(ProducedBatchError::Corrupt(cause)),
     };
-    if api_version < ZSTD_VERSION_MIN && batch.header.compression() == Ok(CompressionType::Zstd) {
+    if api_version < ZSTD_VERSION_MIN
+        && batch.header.compression().map_err(ProducedBatchError::UnknownCompressionType)? == CompressionType::Zstd
+    {
         return Err(ProducedBatchError::ZstdTooEarly(api_version));
     }
     match batches.next() {
