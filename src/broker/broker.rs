@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI16, AtomicI64, Ordering};
 
 use arc_swap::{ArcSwap, Guard};
 use bytes::Bytes;
@@ -38,12 +39,14 @@ pub struct Broker {
     pub(crate) logs: Arc<LogManager>,
     pub(crate) partitions: Partitions,
     pub(crate) controller: Mutex<ControllerHost>,
+    /// The quorum's `kraft.version`, which is in no image, for those who must not wait for the controller.
+    pub(crate) kraft_version: AtomicI16,
     pub(crate) groups: GroupHost,
     pub(crate) fetch_sessions: Mutex<FetchSessions>,
     pub(crate) delayed_fetches: Deadlines<DelayedFetch>,
     pub(crate) producer_ids: ProducerIds,
     pub(crate) topics_being_created: Mutex<HashSet<String>>,
-    pub(crate) broker_epoch: std::sync::atomic::AtomicI64,
+    pub(crate) broker_epoch: AtomicI64,
     pub(crate) waker: ArcSwap<Option<Waker>>,
 }
 
@@ -89,6 +92,7 @@ impl Broker {
             if let Err(error) = controller.tick(now_ms) {
                 tracing::error!(%error, "the metadata quorum failed");
             }
+            self.kraft_version.store(controller.kraft_version(), Ordering::Relaxed);
             controller.next_deadline_ms()
         };
         self.logs.tick(now_ms).min(controller_due_ms)
@@ -118,6 +122,11 @@ impl Broker {
     /// The node's configuration in its layers: file, cluster, broker.
     pub fn dynamic_config(&self) -> Arc<DynamicBrokerConfig> {
         self.config.load_full()
+    }
+
+    /// The quorum's `kraft.version`.
+    pub fn kraft_version(&self) -> i16 {
+        self.kraft_version.load(Ordering::Relaxed)
     }
 
     /// The id of the cluster.

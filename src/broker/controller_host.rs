@@ -67,7 +67,7 @@ impl ControllerHost {
         let controller = Controller::new(controller_options.clone(), schema.clone(), replica.image.clone(), now_ms);
         let mut host = ControllerHost { log, replica, controller, options: controller_options, schema };
         host.check_replay()?;
-        host.controller.set_kraft_version(host.log.core().history().last_kraft_version());
+        host.controller.set_kraft_version(host.kraft_version());
         let fault = |message: String| MetadataLogError::Replay { message };
         let activation = host.controller.activate(&host.replica.bootstrap).map_err(|error| fault(error.to_string()))?;
         host.commit(activation, now_ms).map_err(|error| fault(error.to_string()))?;
@@ -82,6 +82,11 @@ impl ControllerHost {
     /// The metadata log.
     pub fn log(&self) -> &MetadataLog {
         &self.log
+    }
+
+    /// The quorum's `kraft.version`.
+    pub fn kraft_version(&self) -> i16 {
+        self.log.core().history().last_kraft_version()
     }
 
     /// Takes what was not published yet.

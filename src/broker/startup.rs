@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI16, AtomicI64, Ordering};
 
 use arc_swap::ArcSwap;
 use ottla_config::{BrokerConfig, DynamicBrokerConfig, HostPort};
@@ -105,12 +105,14 @@ impl Broker {
         let mut controller = ControllerHost::open(options, controller_options(&config, &cluster_id), schema, &environment, now_ms)?;
         controller.take_publications();
         let shared_image = Arc::new(ArcSwap::from_pointee(controller.image().clone()));
+        let kraft_version = AtomicI16::new(controller.kraft_version());
         let broker = Arc::new(Broker {
             cluster_id,
             partitions: Partitions::new(shared_image.clone()),
             image: shared_image,
             logs: Arc::new(logs),
             controller: Mutex::new(controller),
+            kraft_version,
             groups: GroupHost::new(&config),
             fetch_sessions: Mutex::new(FetchSessions::new(config.max_incremental_fetch_session_cache_slots)),
             delayed_fetches: Deadlines::default(),

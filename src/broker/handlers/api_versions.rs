@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ottla_metadata::feature::{supported_features, supported_range};
+use ottla_metadata::feature::{KRAFT_VERSION, supported_features, supported_range};
 use ottla_model::ErrorCode;
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::api_versions_request::ApiVersionsRequest;
@@ -83,6 +83,7 @@ fn respond(broker: &Broker, context: &RequestContext, request: ApiVersionsReques
             .features
             .finalized()
             .filter(|(name, level)| supported_range(name).is_some_and(|range| range.contains(*level)))
+            .chain(Some((KRAFT_VERSION, broker.kraft_version())).filter(|(_, level)| *level > 0))
             .map(|(name, level)| FinalizedFeatureKey {
                 name: name.to_owned(),
                 max_version_level: level,
