@@ -45,11 +45,11 @@ func Run(checks []Check) {
 	}
 }
 
-// attempt makes a panic of a client library a failure of its check.
+// attempt makes a failed Require, or a panic of a client library, the failure of its check.
 func attempt(action func() error) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			err = fmt.Errorf("panic: %v", panicked)
+			err = fmt.Errorf("%v", panicked)
 		}
 	}()
 	return action()
@@ -159,4 +159,16 @@ func InputClosed() <-chan struct{} {
 		close(closed)
 	}()
 	return closed
+}
+
+// Require ends the running check with this error, if it is one.
+func Require(errs ...error) {
+	if err := First(errs...); err != nil {
+		panic(err)
+	}
+}
+
+// Requiring makes a check of an action that ends by Require.
+func Requiring(name string, action func()) Check {
+	return Check{Name: name, Action: func() error { action(); return nil }}
 }

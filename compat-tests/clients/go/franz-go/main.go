@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"ottla/clients/check"
@@ -99,7 +100,9 @@ func (s *suite) read(topic string, count int, offset int64) ([]*kgo.Record, erro
 		return nil, err
 	}
 	defer client.Close()
-	return s.take(client, count)
+	records, err := s.take(client, count)
+	check.Require(err)
+	return records, nil
 }
 
 func (s *suite) take(client *kgo.Client, count int) ([]*kgo.Record, error) {
@@ -232,18 +235,22 @@ func (s *suite) rebalance(balancer kgo.GroupBalancer) error {
 	}
 	group := check.Unique("franz-go-rebalance")
 	owned := [2]map[int32]bool{{}, {}}
+	var lock sync.Mutex
 	track := func(member int) []kgo.Opt {
 		assigned := func(_ context.Context, _ *kgo.Client, parts map[string][]int32) {
+			lock.Lock()
+			defer lock.Unlock()
 			for _, partition := range parts[topic] {
 				owned[member][partition] = true
 			}
 		}
 		revoked := func(_ context.Context, _ *kgo.Client, parts map[string][]int32) {
+			lock.Lock()
+			defer lock.Unlock()
 			for _, partition := range parts[topic] {
 				delete(owned[member], partition)
 			}
 		}
-		// Callbacks run only within polls, hence in one goroutine.
 		return []kgo.Opt{kgo.OnPartitionsAssigned(assigned), kgo.OnPartitionsRevoked(revoked), kgo.OnPartitionsLost(revoked), kgo.BlockRebalanceOnPoll(), kgo.Balancers(balancer)}
 	}
 	first, err := s.member(group, topic, track(0)...)
@@ -251,6 +258,11 @@ func (s *suite) rebalance(balancer kgo.GroupBalancer) error {
 		return err
 	}
 	defer first.CloseAllowingRebalance()
+	owns := func(member, count int) bool {
+		lock.Lock()
+		defer lock.Unlock()
+		return len(owned[member]) == count
+	}
 	poll := func(clients ...*kgo.Client) (records int) {
 		for _, client := range clients {
 			records += len(polled(client))
@@ -259,16 +271,16 @@ func (s *suite) rebalance(balancer kgo.GroupBalancer) error {
 		}
 		return records
 	}
-	if err := check.Until(func() (bool, error) { poll(first); return len(owned[0]) == 4, nil }, "the first member owning all"); err != nil {
+	if err := check.Until(func() (bool, error) { poll(first); return owns(0, 4), nil }, "the first member owning all"); err != nil {
 		return err
 	}
 	second, err := s.member(group, topic, track(1)...)
 	if err != nil {
 		return err
 	}
-	shared := check.Until(func() (bool, error) { poll(first, second); return len(owned[0]) == 2 && len(owned[1]) == 2, nil }, "an even share")
+	shared := check.Until(func() (bool, error) { poll(first, second); return owns(0, 2) && owns(1, 2), nil }, "an even share")
 	second.CloseAllowingRebalance()
-	again := check.Until(func() (bool, error) { poll(first); return len(owned[0]) == 4, nil }, "the first member owning all again")
+	again := check.Until(func() (bool, error) { poll(first); return owns(0, 4), nil }, "the first member owning all again")
 	var records []*kgo.Record
 	for partition := range int32(4) {
 		records = append(records, &kgo.Record{Topic: topic, Partition: partition, Value: []byte("v")})
