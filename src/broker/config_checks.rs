@@ -1,29 +1,46 @@
 //! What a change of configuration has to pass here, besides the keys' own rules (`ConfigAdminManager.preprocess`).
 
+use std::sync::Arc;
+
 use ottla_config::{ConfigLevel, DynamicBrokerConfig};
-use ottla_controller::{ApiError, LogLevels};
+use ottla_controller::{AlterConfigsChecks, ApiError, LogLevels};
 use ottla_metadata::{ConfigResource, ConfigurationImage};
 use ottla_model::{BrokerId, ErrorCode};
 
+use crate::broker::Broker;
 use crate::environment::Loggers;
 
-/// Anyone may change anything: there is no authorizer yet.
-pub fn anyone(_resource: &ConfigResource) -> Result<(), ApiError> {
-    Ok(())
+/// The checks of one request, with the configuration as it is when the request comes.
+pub struct ConfigChecks {
+    node_id: BrokerId,
+    config: Arc<DynamicBrokerConfig>,
+    loggers: Arc<dyn Loggers>,
 }
 
-/// Whether the broker of this node, or all brokers for the empty name, could run with these values.
-pub fn broker_could_run(
-    node_id: BrokerId,
-    config: &DynamicBrokerConfig,
-    resource: &ConfigResource,
-    values: &ConfigurationImage,
-) -> Result<(), ApiError> {
-    let level = if resource.name.is_empty() { ConfigLevel::Cluster } else { ConfigLevel::Broker };
-    if level == ConfigLevel::Broker {
-        check_node_id(node_id, &resource.name)?;
+impl ConfigChecks {
+    /// The checks of this broker.
+    pub fn of(broker: &Broker) -> ConfigChecks {
+        ConfigChecks { node_id: broker.node_id(), config: broker.dynamic_config(), loggers: broker.environment().loggers.clone() }
     }
-    config.validate_change(values, level).map_err(|rejection| ApiError::new(rejection.error, rejection.message))
+
+    /// Calls `decide` with the checks in the controller's form.
+    pub fn apply<R>(&self, decide: impl FnOnce(AlterConfigsChecks<'_>) -> R) -> R {
+        decide(AlterConfigsChecks {
+            // Anyone may change anything: there is no authorizer yet.
+            authorize: &|_| Ok(()),
+            validate_broker: &|resource, values| self.broker_could_run(resource, values),
+            alter_broker_logger: &|resource, levels| alter_loggers(self.node_id, self.loggers.as_ref(), resource, levels),
+        })
+    }
+
+    /// Whether the broker of this node, or all brokers for the empty name, could run with these values.
+    fn broker_could_run(&self, resource: &ConfigResource, values: &ConfigurationImage) -> Result<(), ApiError> {
+        let level = if resource.name.is_empty() { ConfigLevel::Cluster } else { ConfigLevel::Broker };
+        if level == ConfigLevel::Broker {
+            check_node_id(self.node_id, &resource.name)?;
+        }
+        self.config.validate_change(values, level).map_err(|rejection| ApiError::new(rejection.error, rejection.message))
+    }
 }
 
 /// A broker takes changes for itself only.
@@ -41,7 +58,7 @@ const LOG_LEVELS: [&str; 6] = ["DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN
 const ROOT_LOGGER: &str = "root";
 
 /// Changes log levels of this node, all or none (`RuntimeLoggerManager`); they are not kept.
-pub fn alter_loggers(node_id: BrokerId, loggers: &dyn Loggers, resource: &ConfigResource, levels: &LogLevels) -> Result<(), ApiError> {
+fn alter_loggers(node_id: BrokerId, loggers: &dyn Loggers, resource: &ConfigResource, levels: &LogLevels) -> Result<(), ApiError> {
     check_node_id(node_id, &resource.name)?;
     let known = loggers.levels();
     for (logger, level) in &levels.by_logger {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use ottla_controller::{AlterConfigsChecks, ApiError};
+use ottla_controller::ApiError;
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::incremental_alter_configs_request::IncrementalAlterConfigsRequest;
 use ottla_protocol::messages::incremental_alter_configs_response::{AlterConfigsResourceResponse, IncrementalAlterConfigsResponse};
 
 use crate::api::{Handler, QuotaClass, Rights};
 use crate::broker::Broker;
-use crate::config_checks;
+use crate::config_checks::ConfigChecks;
 use crate::request::RequestContext;
 
 /// The API.
@@ -23,18 +23,10 @@ impl Handler for IncrementalAlterConfigs {
 
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: IncrementalAlterConfigsRequest) {
         let asked = request.clone();
-        let (node_id, config) = (broker.node_id(), broker.dynamic_config());
-        let loggers = broker.environment().loggers.clone();
+        let checks = ConfigChecks::of(broker);
         broker.forward(
             context,
-            move |controller, _| {
-                let checks = AlterConfigsChecks {
-                    authorize: &config_checks::anyone,
-                    validate_broker: &|resource, values| config_checks::broker_could_run(node_id, &config, resource, values),
-                    alter_broker_logger: &|resource, levels| config_checks::alter_loggers(node_id, loggers.as_ref(), resource, levels),
-                };
-                controller.incremental_alter_configs(&request, checks)
-            },
+            move |controller, _| checks.apply(|checks| controller.incremental_alter_configs(&request, checks)),
             move |outcome| outcome.unwrap_or_else(|error| failed(&asked, &error)),
         );
     }
