@@ -33,7 +33,10 @@ fn dumped(args: &DumpLogArgs, content: &[u8]) -> String {
     String::from_utf8(out).expect("text")
 }
 
-fn batch(settings: BatchSettings, records: &[(Option<&[u8]>, Option<&[u8]>)]) -> Vec<u8> {
+/// A key and a value.
+type KeyValue<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
+fn batch(settings: BatchSettings, records: &[KeyValue<'_>]) -> Vec<u8> {
     let mut builder = BatchBuilder::new(settings).expect("settings");
     for (key, value) in records {
         builder.append(&NewRecord { timestamp: 1000, key: *key, value: *value, headers: &[] }).expect("appended");
