@@ -22,6 +22,7 @@ pub mod handlers;
 pub mod metadata_log;
 mod metadata_publisher;
 mod partition;
+mod partition_map;
 mod partitions;
 mod producer_ids;
 mod request;

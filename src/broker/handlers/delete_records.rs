@@ -10,6 +10,7 @@ use ottla_protocol::messages::delete_records_response::{DeleteRecordsPartitionRe
 
 use crate::api::{Handler, Operation, Rights};
 use crate::broker::Broker;
+use crate::partition_map::partition_map;
 use crate::request::RequestContext;
 
 /// The low watermark where there is none.
@@ -25,18 +26,22 @@ impl Handler for DeleteRecords {
 
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: DeleteRecordsRequest) {
         let image = broker.image();
-        let topics = request.topics.iter().map(|topic| {
-            let partitions = topic.partitions.iter().map(|partition| {
-                let topic_partition = TopicPartition::new(topic.name.as_str(), partition.partition_index);
-                let deleted = delete(broker, &image, &topic_partition, partition.offset);
+        let asked = request.topics.iter().map(|topic| {
+            let partitions = topic.partitions.iter().map(|partition| (partition.partition_index, partition.offset));
+            (topic.name.as_str(), partitions)
+        });
+        let topics = partition_map(asked).into_iter().map(|(name, partitions)| {
+            let results = partitions.into_iter().map(|(partition_index, offsets)| {
+                let last_offset = offsets[offsets.len() - 1];
+                let deleted = delete(broker, &image, &TopicPartition::new(name, partition_index), last_offset);
                 DeleteRecordsPartitionResult {
-                    partition_index: partition.partition_index,
+                    partition_index,
                     low_watermark: deleted.unwrap_or(INVALID_LOW_WATERMARK),
                     error_code: deleted.err().unwrap_or(ErrorCode::None).code(),
                     ..DeleteRecordsPartitionResult::default()
                 }
             });
-            DeleteRecordsTopicResult { name: topic.name.clone(), partitions: partitions.collect(), ..DeleteRecordsTopicResult::default() }
+            DeleteRecordsTopicResult { name: name.to_owned(), partitions: results.collect(), ..DeleteRecordsTopicResult::default() }
         });
         let response = DeleteRecordsResponse { topics: topics.collect(), ..DeleteRecordsResponse::default() };
         context.reply(&response);

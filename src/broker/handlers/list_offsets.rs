@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use ottla_model::{ErrorCode, TopicPartition, Uuid};
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsRequest};
@@ -12,6 +11,7 @@ use crate::api::{Handler, Operation, Rights};
 use crate::broker::Broker;
 use crate::delayed_fetch::{Isolation, reads_committed};
 use crate::partition::OffsetQuery;
+use crate::partition_map::partition_map;
 use crate::request::RequestContext;
 
 /// A consumer, who sees what is committed.
@@ -48,35 +48,20 @@ impl Handler for ListOffsets {
         };
         let lookup =
             Lookup { broker, version: context.api_version, isolation, from_any_replica: request.replica_id == DEBUGGING_REPLICA_ID };
-        let topics = by_topic(&request).into_iter().map(|(name, partitions)| {
-            let results = partitions.into_values().map(|wanted| {
-                let found = if wanted.is_repeated { Err(ErrorCode::InvalidRequest) } else { lookup.find(name, wanted.partition) };
-                found.unwrap_or_else(|error| failed(wanted.partition, error))
+        let asked = request.topics.iter().map(|topic| {
+            let partitions = topic.partitions.iter().map(|partition| (partition.partition_index, partition));
+            (topic.name.as_str(), partitions)
+        });
+        let topics = partition_map(asked).into_iter().map(|(name, partitions)| {
+            let results = partitions.into_values().map(|said| {
+                let found = if said.len() > 1 { Err(ErrorCode::InvalidRequest) } else { lookup.find(name, said[0]) };
+                found.unwrap_or_else(|error| failed(said[0], error))
             });
             ListOffsetsTopicResponse { name: name.to_owned(), partitions: results.collect(), ..ListOffsetsTopicResponse::default() }
         });
         let response = ListOffsetsResponse { topics: topics.collect(), ..ListOffsetsResponse::default() };
         context.reply(&response);
     }
-}
-
-/// A partition of the request. Named several times it is refused, once.
-struct Wanted<'a> {
-    partition: &'a ListOffsetsPartition,
-    is_repeated: bool,
-}
-
-/// The request as Kafka's map holds it: every topic and partition once, and no topic without partitions.
-fn by_topic(request: &ListOffsetsRequest) -> IndexMap<&str, IndexMap<i32, Wanted<'_>>> {
-    let mut topics: IndexMap<&str, IndexMap<i32, Wanted<'_>>> = IndexMap::new();
-    for topic in request.topics.iter().filter(|topic| !topic.partitions.is_empty()) {
-        let partitions = topics.entry(&topic.name).or_default();
-        for partition in &topic.partitions {
-            let wanted = partitions.entry(partition.partition_index);
-            wanted.and_modify(|wanted| wanted.is_repeated = true).or_insert(Wanted { partition, is_repeated: false });
-        }
-    }
-    topics
 }
 
 /// How offsets are looked up for one request.

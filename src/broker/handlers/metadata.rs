@@ -64,7 +64,8 @@ fn respond(broker: &Arc<Broker>, context: &RequestContext, request: &MetadataReq
     let version = context.api_version;
     let mut topics = requested_topics(broker, &image, context, request);
     if version >= 8 && request.include_topic_authorized_operations {
-        for topic in &mut topics {
+        // Of a topic that is unknown by its id nothing is told.
+        for topic in topics.iter_mut().filter(|topic| topic.name.is_some()) {
             topic.topic_authorized_operations = authorized_operations::TOPIC;
         }
     }

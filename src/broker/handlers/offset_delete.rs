@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use ottla_coordinator::group::{GroupRequest, Response};
 use ottla_metadata::MetadataImage;
 use ottla_model::ErrorCode;
@@ -13,6 +14,9 @@ use ottla_protocol::messages::offset_delete_response::{OffsetDeleteResponseParti
 use crate::api::{Handler, Operation, Rights};
 use crate::broker::Broker;
 use crate::request::RequestContext;
+
+/// The results of partitions that do not exist, by topic (`OffsetDeleteResponse.Builder`).
+type Refused = IndexMap<String, OffsetDeleteResponseTopic>;
 
 /// The API.
 pub struct OffsetDelete;
@@ -40,24 +44,21 @@ impl Handler for OffsetDelete {
 }
 
 /// Takes out the partitions that do not exist and returns their results.
-fn take_unknown(image: &MetadataImage, request: &mut OffsetDeleteRequest) -> Vec<OffsetDeleteResponseTopic> {
-    let mut refused = Vec::new();
+fn take_unknown(image: &MetadataImage, request: &mut OffsetDeleteRequest) -> Refused {
+    let mut refused = Refused::new();
     request.topics.retain_mut(|topic| {
         let found = image.topics.by_name(&topic.name);
         let (existing, missing): (Vec<_>, Vec<_>) = std::mem::take(&mut topic.partitions)
             .into_iter()
             .partition(|partition| found.is_some_and(|found| found.partitions.contains_key(&partition.partition_index)));
-        if !missing.is_empty() {
-            let partitions = missing.iter().map(|partition| OffsetDeleteResponsePartition {
+        if found.is_none() || !missing.is_empty() {
+            let results = missing.iter().map(|partition| OffsetDeleteResponsePartition {
                 partition_index: partition.partition_index,
                 error_code: ErrorCode::UnknownTopicOrPartition.code(),
                 ..OffsetDeleteResponsePartition::default()
             });
-            refused.push(OffsetDeleteResponseTopic {
-                name: topic.name.clone(),
-                partitions: partitions.collect(),
-                ..OffsetDeleteResponseTopic::default()
-            });
+            let named = OffsetDeleteResponseTopic { name: topic.name.clone(), ..OffsetDeleteResponseTopic::default() };
+            refused.entry(topic.name.clone()).or_insert(named).partitions.extend(results);
         }
         topic.partitions = existing;
         !topic.partitions.is_empty()
@@ -65,12 +66,14 @@ fn take_unknown(image: &MetadataImage, request: &mut OffsetDeleteRequest) -> Vec
     refused
 }
 
-fn merge(mut topics: Vec<OffsetDeleteResponseTopic>, answered: Vec<OffsetDeleteResponseTopic>) -> Vec<OffsetDeleteResponseTopic> {
-    for topic in answered {
-        match topics.iter_mut().find(|earlier| earlier.name == topic.name) {
-            Some(earlier) => earlier.partitions.extend(topic.partitions),
-            None => topics.push(topic),
-        }
+/// The results together. Where nothing was refused, they are the coordinator's, with its topics as often as the request names them.
+fn merge(mut refused: Refused, answered: Vec<OffsetDeleteResponseTopic>) -> Vec<OffsetDeleteResponseTopic> {
+    if refused.is_empty() {
+        return answered;
     }
-    topics
+    for mut topic in answered {
+        let partitions = std::mem::take(&mut topic.partitions);
+        refused.entry(topic.name.clone()).or_insert(topic).partitions.extend(partitions);
+    }
+    refused.into_values().collect()
 }

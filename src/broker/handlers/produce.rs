@@ -12,13 +12,13 @@ use ottla_protocol::messages::produce_response::{
 };
 use ottla_protocol::{ApiKey, Records};
 use ottla_record::{Batch, HeaderError, NO_TIMESTAMP, ProducedBatchError, begins_transactional, produced_batch};
-use smallvec::SmallVec;
 
 use crate::api::{Handler, Operation, QuotaClass, Rights};
 use crate::append::{AppendError, Appended, append_produced};
 use crate::broker::Broker;
 use crate::endpoints;
 use crate::partition::Partition;
+use crate::partition_map::{Partitions, partition_map};
 use crate::request::RequestContext;
 
 /// The client id under which Kafka's own admin tools may write to internal topics (`AdminUtils`).
@@ -146,7 +146,7 @@ impl ProduceCall<'_> {
     }
 
     /// Whether the codec of a batch for an existing partition is none that exists: older versions look at it before anything is appended.
-    fn has_unknown_codec(&self, topics: &IndexMap<NamedTopic<'_>, WantedPartitions<'_>>) -> bool {
+    fn has_unknown_codec(&self, topics: &Topics<'_>) -> bool {
         let is_unknown = |data: &&PartitionProduceData| {
             matches!(produced_batch(records_of(data), self.context.api_version), Err(ProducedBatchError::UnknownCompressionType(_)))
         };
@@ -156,7 +156,7 @@ impl ProduceCall<'_> {
         })
     }
 
-    fn topic(&mut self, topic_place: usize, named: NamedTopic<'_>, wanted: &WantedPartitions<'_>) -> TopicProduceResponse {
+    fn topic(&mut self, topic_place: usize, named: NamedTopic<'_>, wanted: &Partitions<&PartitionProduceData>) -> TopicProduceResponse {
         let by_id = self.context.api_version >= FIRST_VERSION_WITH_TOPIC_IDS;
         let topics = &self.image.topics;
         let image = if by_id { topics.by_id(named.id) } else { topics.by_name(named.name) };
@@ -278,26 +278,20 @@ struct NamedTopic<'a> {
     id: Uuid,
 }
 
-/// A topic's partitions in the order in which they are named first, each with all that is brought for it.
-type WantedPartitions<'a> = IndexMap<i32, SmallVec<[&'a PartitionProduceData; 1]>>;
+type Topics<'a> = IndexMap<NamedTopic<'a>, Partitions<&'a PartitionProduceData>>;
 
-/// The request as Kafka's maps hold it: every topic and partition once, and no topic without partitions.
-fn by_topic(request: &ProduceRequest) -> IndexMap<NamedTopic<'_>, WantedPartitions<'_>> {
-    let mut topics: IndexMap<NamedTopic<'_>, WantedPartitions<'_>> = IndexMap::with_capacity(request.topic_data.len());
-    for topic in request.topic_data.iter().filter(|topic| !topic.partition_data.is_empty()) {
-        let wanted = topics.entry(NamedTopic { name: &topic.name, id: topic.topic_id }).or_default();
-        for data in &topic.partition_data {
-            wanted.entry(data.index).or_default().push(data);
-        }
-    }
-    topics
+fn by_topic(request: &ProduceRequest) -> Topics<'_> {
+    partition_map(request.topic_data.iter().map(|topic| {
+        let named = NamedTopic { name: &topic.name, id: topic.topic_id };
+        (named, topic.partition_data.iter().map(|data| (data.index, data)))
+    }))
 }
 
 fn records_of(data: &PartitionProduceData) -> &[u8] {
     data.records.as_ref().and_then(Records::memory).map_or(&[][..], |records| records)
 }
 
-fn refuse_all(topics: &IndexMap<NamedTopic<'_>, WantedPartitions<'_>>, error: &AppendError) -> ProduceResponse {
+fn refuse_all(topics: &Topics<'_>, error: &AppendError) -> ProduceResponse {
     let topics = topics.iter().map(|(named, wanted)| TopicProduceResponse {
         name: named.name.to_owned(),
         topic_id: named.id,

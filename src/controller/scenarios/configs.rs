@@ -109,7 +109,7 @@ fn each_resource_is_judged_for_itself() {
             error(ErrorCode::InvalidRequest, "Each resource must appear at most once."),
             error(ErrorCode::InvalidRequest, "Error due to duplicate config keys"),
             error(ErrorCode::InvalidRequest, "Null value not supported for : retention.ms, cleanup.policy"),
-            error(ErrorCode::InvalidRequest, "Unknown operations type 9"),
+            (ErrorCode::UnknownServerError as i16, None),
             error(ErrorCode::InvalidRequest, "Unknown resource type 99"),
             error(ErrorCode::InvalidRequest, "Unexpected broker id, expected 1, but received 2"),
             error(ErrorCode::InvalidRequest, "Node id must be an integer, but it is: x"),

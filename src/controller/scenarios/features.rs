@@ -129,5 +129,5 @@ fn old_versions_name_the_features_again_and_a_check_changes_nothing() {
     assert!(result.records.is_empty());
     let answers: Vec<_> =
         result.response.results.iter().map(|answer| (&*answer.feature, answer.error_code, answer.error_message.as_deref())).collect();
-    assert_eq!(answers, [("metadata.version", 0, None)]);
+    assert_eq!(answers, [("metadata.version", 0, Some("NONE"))]);
 }
