@@ -65,7 +65,7 @@ fn levels_beyond_what_is_served_are_kept_and_keep_only_others_out() {
     assert_eq!(cluster.controller.activate(&bootstrap).unwrap().records, []);
     let mut random = || 7;
     let context = RequestContext { now_ms: 0, next_write_offset: 10, random: &mut random };
-    let mut register = |origin| cluster.controller.register_broker(&context, &registration(1, 1), 4, origin).map(|_| ());
+    let register = |origin| cluster.controller.register_broker(&context, &registration(1, 1), 4, origin).map(|_| ());
     assert_eq!(register(BrokerOrigin::ThisProcess), Ok(()));
     assert_eq!(register(BrokerOrigin::Remote).map_err(|error| error.error), Err(ErrorCode::UnsupportedVersion));
 }
