@@ -2,11 +2,15 @@
 
 Knows no Kafka library.
 """
+import functools
 import sys
 import time
 import traceback
 import uuid
 
+NAMES = ["headers", "tombstones", "large-record", "too-large-record", "idempotence", "group-rebalance", "commit-resume", "seek-by-time",
+         "delete-records", "describe-configs", "alter-configs", "create-partitions", "list-groups", "describe-group", "delete-group",
+         "describe-cluster", "unknown-topic", "invalid-topic", "delete-topic"]
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 RECORDS = 200
 LARGE = 900 * 1024
@@ -77,10 +81,13 @@ def report(name, action):
     print(f"# {time.monotonic() - started:.2f} s", flush=True)
 
 
-def run_suite(checks):
-    """Runs (name, function) pairs in order."""
+def run_suite(suite, run=lambda action: action()):
+    """Runs all checks: methods of the suite that are called like them; `run` runs one."""
+    checks = [("create-topic", suite.create_topic)]
+    checks += [(f"codec-{codec}", functools.partial(suite.codec, codec)) for codec in CODECS]
+    checks += [(name, getattr(suite, name.replace("-", "_"))) for name in NAMES if hasattr(suite, name.replace("-", "_"))]
     for name, action in checks:
-        report(name, action)
+        report(name, functools.partial(run, action))
     print("end", flush=True)
 
 
@@ -88,3 +95,12 @@ def main(suite, load, verify):
     """Dispatches the command line of `harness/client_programs.py`."""
     mode, address, *rest = sys.argv[1:]
     {"suite": suite, "load": load, "verify": verify}[mode](address, *rest)
+
+
+def main_suite(suite):
+    """The command line of a client that has only the checks; `suite` makes them for an address."""
+    main(lambda address: run_suite(suite(address)), no_restarts, no_restarts)
+
+
+def no_restarts(*_):
+    raise SystemExit("this client's restarts are not tested")

@@ -251,16 +251,6 @@ def take(consumer, count, timeout_s=checks.TIMEOUT_S):
     return messages
 
 
-def suite(address):
-    suite = Suite(address)
-    named = [("create-topic", suite.create_topic)]
-    named += [(f"codec-{codec}", lambda codec=codec: suite.codec(codec)) for codec in checks.CODECS]
-    names = ["headers", "tombstones", "large-record", "too-large-record", "idempotence", "group-rebalance", "commit-resume", "seek-by-time",
-             "delete-records", "describe-configs", "alter-configs", "create-partitions", "list-groups", "describe-group", "delete-group",
-             "describe-cluster", "unknown-topic", "invalid-topic", "delete-topic"]
-    checks.run_suite(named + [(name, getattr(suite, name.replace("-", "_"))) for name in names])
-
-
 def load(address, topic):
     """Produces until the input closes, while a consumer commits what it has read."""
     client = Suite(address)
@@ -318,4 +308,4 @@ def verify(address, topic):
     print("end", flush=True)
 
 
-checks.main(suite, load, verify)
+checks.main(lambda address: checks.run_suite(Suite(address)), load, verify)
