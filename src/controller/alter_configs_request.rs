@@ -133,29 +133,48 @@ impl AlterConfigs<'_> {
         for asked in asked {
             *times.entry((asked.type_id, &asked.resource.name)).or_default() += 1;
         }
+        let checked: Vec<_> = asked
+            .iter()
+            .map(|asked| match times[&(asked.type_id, &*asked.resource.name)] {
+                1 => self.check(asked),
+                _ => Err(ApiError::invalid_request("Each resource must appear at most once.")),
+            })
+            .collect();
+        // Kafka's controller stumbles over an operation that does not exist, and with it over all that was handed on to it.
+        let stumbles = asked.iter().zip(&checked).any(|(asked, checked)| checked.is_ok() && asked.stumbles());
         let mut records = Vec::new();
         let mut outcomes = Vec::with_capacity(asked.len());
-        for asked in asked {
-            let once = times[&(asked.type_id, &*asked.resource.name)] == 1;
-            let outcome = if once { self.alter(asked) } else { Err(ApiError::invalid_request("Each resource must appear at most once.")) };
+        for (asked, checked) in asked.iter().zip(checked) {
+            let outcome = checked.and_then(|()| match asked.resource.resource_type {
+                ConfigResourceType::BrokerLogger => Ok(Vec::new()),
+                _ if stumbles => Err(ApiError::bare(ErrorCode::UnknownServerError)),
+                _ => self.alter(asked),
+            });
             outcomes.push(outcome.map(|new| records.extend(new)));
+        }
+        if stumbles {
+            records.clear();
         }
         if records.len() > RECORDS_PER_USER_OP_MAX { Err(ApiError::excessively_large()) } else { Ok(Altered { records, outcomes }) }
     }
 
-    fn alter(&self, asked: &Asked<'_>) -> Result<Vec<MetadataRecord>, ApiError> {
-        let resource = &asked.resource;
+    /// What a broker checks before it hands a change on, and what it changes by itself.
+    fn check(&self, asked: &Asked<'_>) -> Result<(), ApiError> {
         asked.check_keys()?;
-        match resource.resource_type {
-            ConfigResourceType::Topic | ConfigResourceType::ClientMetrics | ConfigResourceType::Group => {}
-            ConfigResourceType::Broker => self.check_broker(asked)?,
+        match asked.resource.resource_type {
+            ConfigResourceType::Topic | ConfigResourceType::ClientMetrics | ConfigResourceType::Group => Ok(()),
+            ConfigResourceType::Broker => self.check_broker(asked),
             ConfigResourceType::BrokerLogger if asked.is_incremental => {
-                return (self.checks.alter_broker_logger)(resource, &asked.log_levels()?).map(|()| Vec::new());
+                (self.checks.alter_broker_logger)(&asked.resource, &asked.log_levels()?)
             }
             ConfigResourceType::BrokerLogger | ConfigResourceType::Unknown => {
-                return Err(ApiError::invalid_request(format!("Unknown resource type {}", asked.type_id)));
+                Err(ApiError::invalid_request(format!("Unknown resource type {}", asked.type_id)))
             }
         }
+    }
+
+    fn alter(&self, asked: &Asked<'_>) -> Result<Vec<MetadataRecord>, ApiError> {
+        let resource = &asked.resource;
         (self.checks.authorize)(resource)?;
         let records = if asked.is_incremental {
             incremental_records(self.state, resource, &asked.operations()?)?
@@ -269,6 +288,11 @@ impl Asked<'_> {
             }
         };
         self.keys.iter().map(|key| Ok((key.name.to_owned(), operation(key)?))).collect()
+    }
+
+    /// Whether an operation that does not exist would reach the controller.
+    fn stumbles(&self) -> bool {
+        self.is_incremental && self.resource.resource_type != ConfigResourceType::BrokerLogger && self.operations().is_err()
     }
 
     /// What is asked for loggers (`RuntimeLoggerManager.validateLogLevelConfigs`).

@@ -29,6 +29,9 @@ pub(crate) fn elect_leaders(
     state: &ControllerState,
     request: &ElectLeadersRequest,
 ) -> Result<ControllerResult<ElectLeadersResponse>, ApiError> {
+    if request.topic_partitions.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(ControllerResult::of(Vec::new(), ElectLeadersResponse::default()));
+    }
     let election = match request.election_type {
         0 => ElectionType::Preferred,
         1 => ElectionType::Unclean,

@@ -109,9 +109,8 @@ impl UpdateFeatures<'_> {
             KRAFT_VERSION if level < current => Err(invalid(name, level, "Can't downgrade the version of this feature.")),
             KRAFT_VERSION => Err(invalid(name, level, "The quorum of this release cannot raise the version of this feature.")),
             _ => {
-                if let Some(feature) = Feature::by_name(name) {
-                    feature.validate(level, proposed).map_err(|error| invalid(name, level, error))?;
-                }
+                let feature = Feature::by_name(name).ok_or_else(|| invalid(name, level, format!("There is no feature {name}.")))?;
+                feature.validate(level, proposed).map_err(|error| invalid(name, level, error))?;
                 Ok(Some(feature_level(name, level)))
             }
         }

@@ -26,12 +26,16 @@ impl Handler for CreateDelegationToken {
     fn handle(_broker: &Arc<Broker>, context: RequestContext, request: CreateDelegationTokenRequest) {
         let requester = ("User", "ANONYMOUS");
         let owner_name = request.owner_principal_name.as_deref().filter(|name| !name.is_empty());
-        let (owner_type, owner_name) =
-            owner_name.map_or(requester, |name| (request.owner_principal_type.as_deref().unwrap_or(requester.0), name));
+        let (error, owner) = match (owner_name, request.owner_principal_type.as_deref()) {
+            (None, _) => (ErrorCode::DelegationTokenRequestNotAllowed, requester),
+            (Some(name), Some(kind)) => (ErrorCode::DelegationTokenRequestNotAllowed, (kind, name)),
+            // Kafka makes no principal of it.
+            (Some(_), None) => (ErrorCode::UnknownServerError, requester),
+        };
         let mut response = CreateDelegationTokenResponse {
-            error_code: ErrorCode::DelegationTokenRequestNotAllowed.code(),
-            principal_type: owner_type.into(),
-            principal_name: owner_name.into(),
+            error_code: error.code(),
+            principal_type: owner.0.into(),
+            principal_name: owner.1.into(),
             issue_timestamp_ms: -1,
             expiry_timestamp_ms: -1,
             max_timestamp_ms: -1,

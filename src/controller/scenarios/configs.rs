@@ -83,6 +83,20 @@ fn lists_are_extended_from_their_default() {
 }
 
 #[test]
+fn an_operation_that_does_not_exist_spoils_all_that_reaches_the_controller() {
+    let mut cluster = Cluster::of(&[1]);
+    cluster.create(topic("foo", 1, 1));
+    let answers = cluster.alter_incrementally(vec![
+        resource(2, "foo", &[("retention.ms", SET, Some("7"))]),
+        resource(2, "op", &[("retention.ms", 9, Some("7"))]),
+        resource(99, "x", &[]),
+    ]);
+    let spoiled = (ErrorCode::UnknownServerError as i16, None);
+    assert_eq!(answers, [spoiled.clone(), spoiled, error(ErrorCode::InvalidRequest, "Unknown resource type 99")]);
+    assert_eq!(cluster.controller.image().configs.value(&ConfigResource::topic("foo"), "retention.ms"), None);
+}
+
+#[test]
 fn each_resource_is_judged_for_itself() {
     let mut cluster = Cluster::of(&[1]);
     cluster.create(topic("foo", 1, 1));
@@ -94,7 +108,6 @@ fn each_resource_is_judged_for_itself() {
         resource(2, "twice", &[]),
         resource(2, "dup", &[("retention.ms", SET, Some("7")), ("retention.ms", DELETE, None)]),
         resource(2, "nul", &[("retention.ms", SET, None), ("cleanup.policy", APPEND, None)]),
-        resource(2, "op", &[("retention.ms", 9, Some("7"))]),
         resource(99, "x", &[]),
         resource(4, "2", &[]),
         resource(4, "x", &[]),
@@ -109,7 +122,6 @@ fn each_resource_is_judged_for_itself() {
             error(ErrorCode::InvalidRequest, "Each resource must appear at most once."),
             error(ErrorCode::InvalidRequest, "Error due to duplicate config keys"),
             error(ErrorCode::InvalidRequest, "Null value not supported for : retention.ms, cleanup.policy"),
-            (ErrorCode::UnknownServerError as i16, None),
             error(ErrorCode::InvalidRequest, "Unknown resource type 99"),
             error(ErrorCode::InvalidRequest, "Unexpected broker id, expected 1, but received 2"),
             error(ErrorCode::InvalidRequest, "Node id must be an integer, but it is: x"),

@@ -6,6 +6,7 @@ use ottla_protocol::messages::alter_partition_reassignments_request::{
 use ottla_protocol::messages::alter_partition_request::{AlterPartitionRequest, BrokerState, PartitionData, TopicData};
 use ottla_protocol::messages::assign_replicas_to_dirs_request as assign;
 use ottla_protocol::messages::elect_leaders_request::{ElectLeadersRequest, TopicPartitions};
+use ottla_protocol::messages::elect_leaders_response::ElectLeadersResponse;
 use ottla_protocol::messages::list_partition_reassignments_request::{ListPartitionReassignmentsRequest, ListPartitionReassignmentsTopics};
 use ottla_protocol::messages::partition_change_record::PartitionChangeRecord;
 
@@ -192,8 +193,10 @@ fn preferred_leaders_are_elected_again() {
     assert_eq!(cluster.controller.balance_partition_leaders().records.len(), 1);
     assert_eq!(cluster.elect(0, None), [answer("foo", 1, ErrorCode::None, None)]);
     assert_eq!(cluster.leader_and_isr("foo", 1), (2, vec![3, 1, 2]));
-    let unknown = ElectLeadersRequest { election_type: 5, ..Default::default() };
+    let unknown = ElectLeadersRequest { election_type: 5, topic_partitions: None, ..Default::default() };
     assert_eq!(cluster.controller.elect_leaders(&unknown).unwrap_err(), ApiError::invalid_request("Unknown election type 5"));
+    let of_nothing = ElectLeadersRequest { topic_partitions: Some(Vec::new()), ..unknown };
+    assert_eq!(cluster.controller.elect_leaders(&of_nothing).unwrap().response, ElectLeadersResponse::default());
 }
 
 #[test]
