@@ -81,13 +81,17 @@ class Broker:
     def pid(self):
         return self.process.pid
 
-    def start(self):
-        """Starts the process on its folder (formatting it when new) and waits until clients are served."""
+    def launch(self):
+        """Starts the process on its folder (formatting it when new)."""
         self.properties.write_text("".join(f"{key}={value}\n" for key, value in self.config.items()))
         self.prepare()
         with open(self.log_file, "ab") as log:
             self.process = subprocess.Popen(self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                                             cwd=self.folder, env=self.environment(), start_new_session=True)
+
+    def start(self):
+        """Starts the process and waits until clients are served."""
+        self.launch()
         deadline = time.monotonic() + START_TIMEOUT_S
         while not self.serves():
             if self.process.poll() is not None:

@@ -81,7 +81,8 @@ def go_client(command):
 
 
 def node_client(name):
-    """The command line of the program `clients/NAME/main.js`, with the packages its lock file names."""
+    """The command line of the program `clients/NAME/main.js`, with the packages its lock file names. A package that would
+    compile its own librdkafka takes Debian's."""
     if not (shutil.which("node") and shutil.which("npm")):
         install.debian("nodejs", "npm")
     folder = CLIENTS / name
@@ -93,7 +94,7 @@ def node_client(name):
             home.mkdir(parents=True, exist_ok=True)
             for file in ("package.json", "package-lock.json"):
                 shutil.copy(folder / file, home / file)
-            install.run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=home, env=dict(os.environ, **node_headers()))
+            install.run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=home, env=dict(os.environ, BUILD_LIBRDKAFKA="0", **node_headers()))
             done.touch()
     return ["env", f"NODE_PATH={home / 'node_modules'}", "KAFKAJS_NO_PARTITIONER_WARNING=1", "node", str(folder / "main.js")]
 
