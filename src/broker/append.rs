@@ -3,12 +3,13 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use ottla_log::AppendOrigin;
+use ottla_log::{AppendOrigin, TransactionContext, VerificationGuard};
 use ottla_model::ErrorCode;
 use ottla_record::{AppendContext, Batch, DECOMPRESSED_SIZE_MAX, DecompressionBuffers, ProducedBatchError, ValidationError, validate};
 
 use crate::broker::Broker;
 use crate::partition::Partition;
+use crate::verification::{Joining, SupportedErrors, join_transaction};
 
 thread_local! {
     /// Empty until the first compressed batch of a thread.
@@ -17,6 +18,9 @@ thread_local! {
 
 /// From this version on a client can abort a transaction that was not verified, instead of failing (KIP-890).
 const FIRST_VERSION_WITH_ABORTABLE: i16 = 11;
+
+/// From this version on a client leaves it to the broker to add partitions to its transaction (KIP-890).
+const FIRST_VERSION_THAT_ADDS: i16 = 12;
 
 /// Where a batch went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,26 +112,74 @@ impl From<ottla_log::AppendError> for AppendError {
     }
 }
 
-/// Checks a producer's batch by the rules of the partition's topic and appends it.
+/// What a produce request says of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct ProduceOrigin<'a> {
+    /// The request's transactional id; a request with a transactional batch has one.
+    pub transactional_id: Option<&'a str>,
+    /// The request's version.
+    pub api_version: i16,
+    /// When it came, in milliseconds since 1970.
+    pub now_ms: i64,
+}
+
+/// Checks a producer's batch by the rules of the partition's topic and of its transaction, and appends it.
 pub fn append_produced(
     broker: &Arc<Broker>,
     partition: &Partition,
     batch: &Batch<'_>,
-    api_version: i16,
-    now_ms: i64,
+    origin: ProduceOrigin<'_>,
 ) -> Result<Appended, AppendError> {
-    if batch.header.is_transactional() {
-        // No transaction was verified, for there is no transaction coordinator yet.
-        let abortable = api_version >= FIRST_VERSION_WITH_ABORTABLE;
-        let code = if abortable { ErrorCode::TransactionAbortable } else { ErrorCode::InvalidTxnState };
-        return Err(AppendError::of(code).at(partition));
-    }
+    let verification_guard = verify(broker, partition, batch, origin)?;
+    let transaction = TransactionContext { verification_guard, ..TransactionContext::default() };
     let config = partition.validation();
-    let context = AppendContext { origin: ottla_record::AppendOrigin::Client, now_ms };
+    let context = AppendContext { origin: ottla_record::AppendOrigin::Client, now_ms: origin.now_ms };
     BUFFERS.with_borrow_mut(|buffers| {
         let validated = validate(batch, &config, context, buffers).map_err(|error| AppendError::from(error).at(partition))?;
+        let as_client = (AppendOrigin::Client, transaction);
         partition
-            .append(broker, *validated.header(), validated.records(), AppendOrigin::Client, now_ms)
+            .append_in_transaction(broker, *validated.header(), validated.records(), as_client, origin.now_ms)
             .map_err(|error| AppendError::from(error).at(partition))
     })
+}
+
+/// Lets a transactional batch into its transaction (`ReplicaManager.handleProduceAppend`).
+fn verify(
+    broker: &Arc<Broker>,
+    partition: &Partition,
+    batch: &Batch<'_>,
+    origin: ProduceOrigin<'_>,
+) -> Result<Option<VerificationGuard>, AppendError> {
+    let Some(transactional_id) = origin.transactional_id.filter(|_| batch.header.is_transactional()) else { return Ok(None) };
+    let errors = match origin.api_version {
+        FIRST_VERSION_THAT_ADDS.. => SupportedErrors::AddsPartition,
+        FIRST_VERSION_WITH_ABORTABLE => SupportedErrors::Abortable,
+        _ => SupportedErrors::Old,
+    };
+    let joining = Joining {
+        transactional_id,
+        producer_id: batch.header.producer_id,
+        producer_epoch: batch.header.producer_epoch,
+        base_sequence: batch.header.base_sequence,
+        errors,
+    };
+    join_transaction(broker, partition, &joining, origin.now_ms).map_err(|error| unverified(error, errors))
+}
+
+/// The coordinator's errors in words that producers retry by: older ones know none but NOT_ENOUGH_REPLICAS that does not make them look
+/// for another leader.
+fn unverified(error: ErrorCode, errors: SupportedErrors) -> AppendError {
+    let retriable = match error {
+        ErrorCode::InvalidTxnState => {
+            return AppendError { message: Some("Partition was not added to the transaction".into()), ..AppendError::of(error) };
+        }
+        ErrorCode::CoordinatorLoadInProgress | ErrorCode::CoordinatorNotAvailable | ErrorCode::NotCoordinator => true,
+        ErrorCode::ConcurrentTransactions => errors != SupportedErrors::AddsPartition,
+        _ => false,
+    };
+    if !retriable {
+        return AppendError::of(error);
+    }
+    let message = format!("Unable to verify the partition has been added to the transaction. Underlying error: {}", error.name());
+    AppendError { message: Some(message), ..AppendError::of(ErrorCode::NotEnoughReplicas) }
 }

@@ -25,6 +25,7 @@ use crate::handlers;
 use crate::partitions::Partitions;
 use crate::producer_ids::ProducerIds;
 use crate::request::RequestContext;
+use crate::transaction_host::TransactionHost;
 
 /// Called when a deadline appears that is earlier than those before.
 pub type Waker = Box<dyn Fn() + Send + Sync>;
@@ -42,6 +43,7 @@ pub struct Broker {
     /// The quorum's `kraft.version`, which is in no image, for those who must not wait for the controller.
     pub(crate) kraft_version: AtomicI16,
     pub(crate) groups: GroupHost,
+    pub(crate) transactions: TransactionHost,
     pub(crate) fetch_sessions: Mutex<FetchSessions>,
     pub(crate) delayed_fetches: Deadlines<DelayedFetch>,
     pub(crate) producer_ids: ProducerIds,
@@ -77,11 +79,13 @@ impl Broker {
             fetch.expire(self);
         }
         self.groups.tick(self, now_ms);
+        self.transactions.tick(self, now_ms);
     }
 
     /// When [`Broker::tick`] is due, in milliseconds since 1970.
     pub fn next_deadline_ms(&self) -> Option<i64> {
-        [self.delayed_fetches.next_deadline_ms(), self.groups.next_deadline_ms()].into_iter().flatten().min()
+        let deadlines_ms = [self.delayed_fetches.next_deadline_ms(), self.groups.next_deadline_ms(), self.transactions.next_deadline_ms()];
+        deadlines_ms.into_iter().flatten().min()
     }
 
     /// Does what may wait for the disk: retention, flushes, checkpoints, deletion. Returns when it wants to be called again, in
@@ -152,6 +156,11 @@ impl Broker {
     /// The group coordinators of this broker.
     pub fn groups(&self) -> &GroupHost {
         &self.groups
+    }
+
+    /// The transaction coordinators of this broker.
+    pub(crate) fn transactions(&self) -> &TransactionHost {
+        &self.transactions
     }
 
     /// What surrounds the broker.

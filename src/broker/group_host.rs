@@ -10,15 +10,16 @@ use ottla_coordinator::group::{
     DeletedTopic, GroupCoordinatorConfig, GroupCoordinatorShard, GroupRequest, Outcome, Reply, RequestContext as ShardContext,
     RequestToken, Response, Write, partition_for_group,
 };
-use ottla_log::AppendOrigin;
+use ottla_log::{AppendOrigin, TransactionContext, VerificationGuard};
 use ottla_model::{ErrorCode, TopicPartition, internal_topic};
-use ottla_record::{BATCH_OVERHEAD, BatchBuilder, BatchHeader, BatchSettings, BuildError, NewRecord};
+use ottla_record::{BATCH_OVERHEAD, BatchBuilder, BatchHeader, BatchSettings, BuildError, NewRecord, ProducerFields};
 use parking_lot::{Mutex, RwLock};
 
 use crate::broker::Broker;
 use crate::group_loader;
 use crate::partition::Partition;
 use crate::request::RequestContext;
+use crate::transaction_markers::{Marker, append_marker};
 
 /// Takes the answer to one request of a shard.
 type Continuation = Box<dyn FnOnce(Response) + Send>;
@@ -54,6 +55,8 @@ pub struct Caller<'a> {
     pub client_id: &'a str,
     /// Where the client is.
     pub client_host: &'a str,
+    /// What the verification of the request's transaction gave.
+    pub verification_guard: Option<VerificationGuard>,
 }
 
 impl GroupHost {
@@ -110,7 +113,7 @@ impl GroupHost {
             client_host: caller.client_host,
         };
         let outcome = shard.handle(&context, request);
-        let replies = hosted.settle(broker, shard, outcome, caller.now_ms);
+        let replies = hosted.settle(broker, shard, outcome, caller.now_ms, caller.verification_guard);
         self.note_deadline(broker, &hosted, shard);
         drop(slot);
         self.deliver(replies);
@@ -146,7 +149,7 @@ impl GroupHost {
     fn begin(&self, broker: &Arc<Broker>, hosted: &Arc<HostedShard>, mut shard: GroupCoordinatorShard, now_ms: i64) {
         let mut slot = hosted.shard.lock();
         let outcome = shard.on_loaded(now_ms);
-        let replies = hosted.settle(broker, &mut shard, outcome, now_ms);
+        let replies = hosted.settle(broker, &mut shard, outcome, now_ms, None);
         self.note_deadline(broker, hosted, &shard);
         *slot = Some(shard);
         drop(slot);
@@ -173,6 +176,26 @@ impl GroupHost {
                 self.deliver(shard.on_unloaded());
             }
         }
+    }
+
+    /// Ends a transaction in a partition of `__consumer_offsets`: its offsets count from now on, or are gone. While the groups are
+    /// loaded nothing is written, since the load might not see it.
+    pub fn write_marker(
+        &self,
+        broker: &Arc<Broker>,
+        topic_partition: &TopicPartition,
+        marker: &Marker,
+        now_ms: i64,
+    ) -> Result<(), ErrorCode> {
+        let Some(hosted) = self.shards.read().get(&topic_partition.partition).cloned() else {
+            broker.partitions().get_or_error(topic_partition)?;
+            return Err(ErrorCode::NotLeaderOrFollower);
+        };
+        let mut slot = hosted.shard.lock();
+        let shard = slot.as_mut().ok_or(ErrorCode::NotLeaderOrFollower)?;
+        append_marker(broker, &hosted.partition, marker, now_ms)?;
+        shard.replay_end_transaction_marker(marker.producer.producer_id, marker.result);
+        Ok(())
     }
 
     /// Forgets the offsets of topics that were deleted.
@@ -203,7 +226,7 @@ impl GroupHost {
             let mut slot = hosted.shard.lock();
             let Some(shard) = slot.as_mut() else { continue };
             let outcome = act(shard);
-            let replies = hosted.settle(broker, shard, outcome, now_ms);
+            let replies = hosted.settle(broker, shard, outcome, now_ms, None);
             self.note_deadline(broker, &hosted, shard);
             drop(slot);
             self.deliver(replies);
@@ -231,7 +254,14 @@ impl GroupHost {
 
 impl HostedShard {
     /// Does what the shard wants until it wants nothing more; returns the answers to send once its lock is released.
-    fn settle(&self, broker: &Arc<Broker>, shard: &mut GroupCoordinatorShard, outcome: Outcome, now_ms: i64) -> Vec<Reply> {
+    fn settle(
+        &self,
+        broker: &Arc<Broker>,
+        shard: &mut GroupCoordinatorShard,
+        outcome: Outcome,
+        now_ms: i64,
+        verification_guard: Option<VerificationGuard>,
+    ) -> Vec<Reply> {
         let mut replies = Vec::new();
         let mut next = outcome;
         loop {
@@ -244,7 +274,7 @@ impl HostedShard {
             }
             let mut follow_up = Outcome::default();
             for write in next.writes {
-                match self.append(broker, &write, now_ms) {
+                match self.append(broker, &write, now_ms, verification_guard) {
                     Ok(base_offset) => shard.on_write_appended(write.id, base_offset),
                     Err(error) => follow_up.append(shard.on_write_failed(now_ms, write.id, error)),
                 }
@@ -255,11 +285,13 @@ impl HostedShard {
         }
     }
 
-    fn append(&self, broker: &Arc<Broker>, write: &Write, now_ms: i64) -> Result<i64, ErrorCode> {
-        if write.producer.is_some() {
-            // Offsets of a transaction are only written on behalf of a transaction coordinator.
-            return Err(ErrorCode::InvalidTxnState);
-        }
+    fn append(
+        &self,
+        broker: &Arc<Broker>,
+        write: &Write,
+        now_ms: i64,
+        verification_guard: Option<VerificationGuard>,
+    ) -> Result<i64, ErrorCode> {
         let batch = batch(write, now_ms).map_err(|error| {
             tracing::error!(%error, "the records of a group coordinator do not fit a batch");
             ErrorCode::MessageTooLarge
@@ -268,9 +300,10 @@ impl HostedShard {
         if batch.len() > self.partition.validation().max_message_bytes {
             return Err(ErrorCode::MessageTooLarge);
         }
+        let transaction = TransactionContext { verification_guard, ..TransactionContext::default() };
         let appended = self
             .partition
-            .append(broker, header, &batch[BATCH_OVERHEAD..], AppendOrigin::Coordinator, now_ms)
+            .append_in_transaction(broker, header, &batch[BATCH_OVERHEAD..], (AppendOrigin::Coordinator, transaction), now_ms)
             .map_err(|error| error.code())?;
         if appended.flush_due {
             self.partition.flush(broker, appended.end_offset, now_ms)?;
@@ -280,7 +313,15 @@ impl HostedShard {
 }
 
 fn batch(write: &Write, timestamp: i64) -> Result<Vec<u8>, BuildError> {
-    let mut builder = BatchBuilder::new(BatchSettings::default())?;
+    let settings = match &write.producer {
+        Some(producer) => BatchSettings {
+            producer: ProducerFields { producer_id: producer.producer_id.0, producer_epoch: producer.producer_epoch, base_sequence: 0 },
+            is_transactional: true,
+            ..BatchSettings::default()
+        },
+        None => BatchSettings::default(),
+    };
+    let mut builder = BatchBuilder::new(settings)?;
     for record in &write.records {
         builder.append(&NewRecord { timestamp, key: Some(&record.key), value: record.value.as_deref(), headers: &[] })?;
     }

@@ -28,6 +28,10 @@ mod producer_ids;
 mod request;
 mod startup;
 mod topic_configs;
+mod transaction_host;
+mod transaction_loader;
+mod transaction_markers;
+mod verification;
 
 pub use broker::{Broker, Waker};
 pub use connection::{ClientSoftware, Connection, ConnectionInfo, Reply, Responder};

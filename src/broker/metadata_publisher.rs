@@ -63,7 +63,7 @@ impl Broker {
     fn remove_topic(self: &Arc<Self>, topic: &TopicImage, now_ms: i64) {
         for (&partition, _) in topic.partitions.iter() {
             let topic_partition = TopicPartition { topic: topic.name.clone(), partition };
-            self.groups.unload(&topic_partition);
+            self.unload_coordinators(&topic_partition);
             let Some(removed) = self.partitions.remove(&topic_partition) else { continue };
             if let Err(error) = self.logs.delete(&topic_partition, now_ms) {
                 tracing::error!(%topic_partition, %error, "the log could not be deleted");
@@ -85,8 +85,8 @@ impl Broker {
         let leadership = Leadership { leader: registration.leader, leader_epoch: registration.leader_epoch.0 };
         if let Some(existing) = self.partitions.get(&topic_partition).filter(|existing| existing.topic_id() == topic.id) {
             match existing.set_leadership(self, leadership) {
-                LeadershipChange::Gained => self.groups.load(self, &existing, now_ms),
-                LeadershipChange::Lost => self.groups.unload(existing.topic_partition()),
+                LeadershipChange::Gained => self.load_coordinators(&existing, now_ms),
+                LeadershipChange::Lost => self.unload_coordinators(existing.topic_partition()),
                 LeadershipChange::None => {}
             }
             return;
@@ -112,11 +112,22 @@ impl Broker {
                 let partition = Arc::new(partition);
                 self.partitions.insert(partition.clone());
                 if leadership.leader == self.node_id() {
-                    self.groups.load(self, &partition, now_ms);
+                    self.load_coordinators(&partition, now_ms);
                 }
             }
             Err(error) => tracing::error!(%topic_partition, %error, "the log could not be opened"),
         }
+    }
+
+    /// Takes over the coordinators that live in a partition, if any do.
+    fn load_coordinators(self: &Arc<Self>, partition: &Arc<Partition>, now_ms: i64) {
+        self.groups.load(self, partition, now_ms);
+        self.transactions.load(self, partition, now_ms);
+    }
+
+    fn unload_coordinators(&self, topic_partition: &TopicPartition) {
+        self.groups.unload(topic_partition);
+        self.transactions.unload(topic_partition);
     }
 
     /// Opens every partition of the image that has a replica here.

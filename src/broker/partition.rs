@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ottla_log::{AppendError, AppendInfo, AppendOrigin, AppendRequest, BatchToAppend, FetchedRecords, SharedLog, TimestampedOffset};
+use ottla_log::{
+    AppendError, AppendInfo, AppendOrigin, AppendRequest, BatchToAppend, FetchedRecords, SharedLog, TimestampedOffset, TransactionContext,
+};
 use ottla_model::{BrokerId, ErrorCode, TopicPartition, Uuid};
 use ottla_protocol::Records;
 use ottla_protocol::messages::fetch_response::{AbortedTransaction, EpochEndOffset};
@@ -189,9 +191,21 @@ impl Partition {
         origin: AppendOrigin,
         now_ms: i64,
     ) -> Result<Appended, AppendError> {
+        self.append_in_transaction(broker, header, records, (origin, TransactionContext::default()), now_ms)
+    }
+
+    /// As [`Partition::append`], with what a batch or a marker of a transaction brings along.
+    pub fn append_in_transaction(
+        &self,
+        broker: &Arc<Broker>,
+        header: BatchHeader,
+        records: &[u8],
+        (origin, transaction): (AppendOrigin, TransactionContext),
+        now_ms: i64,
+    ) -> Result<Appended, AppendError> {
         let leader_epoch = self.leadership.read().leader_epoch;
         let batches = [BatchToAppend { header, records }];
-        let request = AppendRequest { batches: &batches, origin, leader_epoch, now_ms, transaction: Default::default() };
+        let request = AppendRequest { batches: &batches, origin, leader_epoch, now_ms, transaction };
         let info = {
             let mut log = self.log.lock();
             let info = log.append_as_leader(&request)?;

@@ -109,7 +109,13 @@ pub struct Origin {
 impl Origin {
     /// The same, as group coordinators take it.
     pub fn caller(&self) -> Caller<'_> {
-        Caller { now_ms: self.now_ms, api_version: self.api_version, client_id: &self.client_id, client_host: &self.client_host }
+        Caller {
+            now_ms: self.now_ms,
+            api_version: self.api_version,
+            client_id: &self.client_id,
+            client_host: &self.client_host,
+            verification_guard: None,
+        }
     }
 }
 

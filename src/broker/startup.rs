@@ -31,6 +31,7 @@ use crate::metadata_log::{MetadataLogError, MetadataLogOptions};
 use crate::partitions::Partitions;
 use crate::producer_ids::ProducerIds;
 use crate::topic_configs;
+use crate::transaction_host::TransactionHost;
 
 /// The marker of a clean stop in a log directory.
 const CLEAN_SHUTDOWN_FILE: &str = ".kafka_cleanshutdown";
@@ -114,6 +115,7 @@ impl Broker {
             controller: Mutex::new(controller),
             kraft_version,
             groups: GroupHost::new(&config),
+            transactions: TransactionHost::new(&config),
             fetch_sessions: Mutex::new(FetchSessions::new(config.max_incremental_fetch_session_cache_slots)),
             delayed_fetches: Deadlines::default(),
             producer_ids: ProducerIds::default(),
@@ -220,6 +222,7 @@ impl Broker {
             fetch.expire(self);
         }
         self.groups.unload_all();
+        self.transactions.unload_all();
         // The marker of a clean stop, which the logs' close writes last, speaks for the metadata log too.
         if let Err(error) = self.controller.lock().close(now_ms) {
             tracing::error!(%error, "the metadata log could not be closed cleanly");

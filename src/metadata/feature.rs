@@ -79,7 +79,7 @@ pub const FEATURES: &[Feature] = &[
     },
     Feature {
         name: TRANSACTION_VERSION,
-        supported: VersionRange { min: 0, max: 0 },
+        supported: VersionRange { min: 0, max: 2 },
         levels: &[level(0, MINIMUM, MINIMUM), level(1, 24, MINIMUM), level(2, 24, MINIMUM)],
     },
     Feature {

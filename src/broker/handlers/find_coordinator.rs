@@ -1,5 +1,5 @@
-//! FindCoordinator: which broker coordinates a group. Asking creates `__consumer_offsets` when it does not exist yet; until it does, the
-//! coordinator is not available. Versions up to 3 ask for one key, later ones for several.
+//! FindCoordinator: which broker coordinates a group or a transaction. Asking creates the internal topic when it does not exist yet; until
+//! it does, the coordinator is not available. Versions up to 3 ask for one key, later ones for several.
 
 use std::sync::Arc;
 
@@ -84,8 +84,10 @@ fn respond_batched(broker: &Arc<Broker>, context: &RequestContext, request: &Fin
 fn find(broker: &Arc<Broker>, context: &RequestContext, key_type: i8, key: &str) -> Result<Found, ErrorCode> {
     match key_type {
         GROUP => find_group(broker, context, key),
-        // There are no such coordinators yet.
-        TRANSACTION => Err(ErrorCode::CoordinatorNotAvailable),
+        TRANSACTION => {
+            let partition = broker.transactions().partition_of(broker, key);
+            find_leader(broker, context, internal_topic::TRANSACTION_STATE, partition)
+        }
         SHARE if context.api_version >= FIRST_VERSION_WITH_SHARE && is_share_partition_key(key) => Err(ErrorCode::CoordinatorNotAvailable),
         _ => Err(ErrorCode::InvalidRequest),
     }
@@ -99,17 +101,22 @@ fn is_share_partition_key(key: &str) -> bool {
 }
 
 fn find_group(broker: &Arc<Broker>, context: &RequestContext, group_id: &str) -> Result<Found, ErrorCode> {
+    let partition = partition_for_group(group_id, broker.config().offsets_topic_num_partitions);
+    find_leader(broker, context, internal_topic::CONSUMER_OFFSETS, partition)
+}
+
+/// Who leads the partition of an internal topic; the topic is created if nobody has asked before.
+fn find_leader(broker: &Arc<Broker>, context: &RequestContext, topic: &str, partition: i32) -> Result<Found, ErrorCode> {
     let image = broker.image();
-    if image.topics.by_name(internal_topic::CONSUMER_OFFSETS).is_none() {
-        broker.auto_create_topics(vec![internal_topic::CONSUMER_OFFSETS.to_owned()]);
+    if image.topics.by_name(topic).is_none() {
+        broker.auto_create_topics(vec![topic.to_owned()]);
         return Err(ErrorCode::CoordinatorNotAvailable);
     }
-    let partition = partition_for_group(group_id, broker.config().offsets_topic_num_partitions);
-    let node = leader_of(&image, partition, &context.connection.info.listener).ok_or(ErrorCode::CoordinatorNotAvailable)?;
+    let node = leader_of(&image, topic, partition, &context.connection.info.listener).ok_or(ErrorCode::CoordinatorNotAvailable)?;
     Ok(Found { id: node.id.0, host: node.host.to_owned(), port: node.port })
 }
 
-fn leader_of<'a>(image: &'a MetadataImage, partition: i32, listener: &str) -> Option<Node<'a>> {
-    let topic = image.topics.by_name(internal_topic::CONSUMER_OFFSETS)?;
+fn leader_of<'a>(image: &'a MetadataImage, topic: &str, partition: i32, listener: &str) -> Option<Node<'a>> {
+    let topic = image.topics.by_name(topic)?;
     endpoints::alive_broker(image, topic.partitions.get(&partition)?.leader, listener)
 }

@@ -14,7 +14,7 @@ use ottla_protocol::{ApiKey, Records};
 use ottla_record::{Batch, HeaderError, NO_TIMESTAMP, ProducedBatchError, begins_transactional, produced_batch};
 
 use crate::api::{Handler, Operation, QuotaClass, Rights};
-use crate::append::{AppendError, Appended, append_produced};
+use crate::append::{AppendError, Appended, ProduceOrigin, append_produced};
 use crate::broker::Broker;
 use crate::endpoints;
 use crate::partition::Partition;
@@ -238,7 +238,12 @@ impl ProduceCall<'_> {
             return Err(AppendError::of(ErrorCode::InvalidTopicException));
         }
         let partition = self.broker.partitions().leader(topic_partition, topic_id)?;
-        let appended = append_produced(self.broker, &partition, batch, self.context.api_version, self.context.now_ms)?;
+        let origin = ProduceOrigin {
+            transactional_id: self.request.transactional_id.as_deref(),
+            api_version: self.context.api_version,
+            now_ms: self.context.now_ms,
+        };
+        let appended = append_produced(self.broker, &partition, batch, origin)?;
         Ok((partition, appended))
     }
 

@@ -30,5 +30,10 @@ pub use record::TransactionRecordError;
 pub use shard::TransactionCoordinatorShard;
 pub use state::TransactionState;
 
+/// Which partition of `__transaction_state` a transactional id lives in, by the rule of groups.
+pub fn partition_for_transactional_id(transactional_id: &str, partition_count: i32) -> i32 {
+    crate::group::partition_for_group(transactional_id, partition_count)
+}
+
 #[cfg(test)]
 mod tests;
