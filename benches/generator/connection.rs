@@ -1,6 +1,7 @@
 //! One blocking connection to a broker: frames out, frames in.
 
 use std::io::{self, Read, Write};
+use std::mem;
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub struct Connection {
     stream: TcpStream,
+    /// Memory of an earlier answer, so that large ones need no new pages.
+    spare: Vec<u8>,
 }
 
 impl Connection {
@@ -21,7 +24,7 @@ impl Connection {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         stream.set_write_timeout(Some(TIMEOUT))?;
-        Ok(Connection { stream })
+        Ok(Connection { stream, spare: Vec::new() })
     }
 
     pub fn send_frame(&mut self, frame: &[u8]) -> io::Result<()> {
@@ -31,9 +34,23 @@ impl Connection {
     pub fn receive_frame(&mut self) -> io::Result<Bytes> {
         let mut length = [0; 4];
         self.stream.read_exact(&mut length)?;
-        let mut frame = vec![0; u32::from_be_bytes(length) as usize];
-        self.stream.read_exact(&mut frame)?;
+        let length = u32::from_be_bytes(length) as usize;
+        let mut frame = mem::take(&mut self.spare);
+        frame.clear();
+        frame.reserve(length);
+        let read = (&self.stream).take(length as u64).read_to_end(&mut frame)?;
+        if read < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         Ok(Bytes::from(frame))
+    }
+
+    /// Keeps an answer's memory for the next one, when nothing else refers to it.
+    pub fn recycle(&mut self, mut answer: Bytes) {
+        if answer.is_unique() {
+            answer.truncate(0);
+            self.spare = Vec::from(answer);
+        }
     }
 
     /// Sends a request and waits for its answer.

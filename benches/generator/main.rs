@@ -3,9 +3,12 @@
 mod batch;
 mod connection;
 mod consume;
+mod first_ack;
 mod idle;
+mod many;
 mod process;
 mod produce;
+mod produce_request;
 mod topic;
 
 use std::process::ExitCode;
@@ -25,6 +28,10 @@ enum Command {
     Produce(produce::ProduceArgs),
     /// Consume from the beginning, over and over.
     Consume(consume::ConsumeArgs),
+    /// Wait until a broker that is starting acknowledges a record.
+    FirstAck(first_ack::FirstAckArgs),
+    /// Create very many partitions, and write to each.
+    Many(many::ManyArgs),
     /// Hold idle connections and report the memory that they cost.
     Idle(idle::IdleArgs),
 }
@@ -47,6 +54,8 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Produce(args) => produce::run(&args),
         Command::Consume(args) => consume::run(&args),
+        Command::FirstAck(args) => first_ack::run(&args),
+        Command::Many(args) => many::run(&args),
         Command::Idle(args) => idle::run(&args),
     };
     match result {

@@ -7,17 +7,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use clap::Args;
-use ottla_protocol::messages::produce_request::{PartitionProduceData, ProduceRequest, TopicProduceData};
-use ottla_protocol::messages::produce_response::ProduceResponse;
-use ottla_protocol::{Message, Reader, Records};
 
 use crate::Target;
 use crate::batch::batch;
 use crate::connection::{Connection, frame};
 use crate::process::cpu_seconds;
+use crate::produce_request::{VERSION, check, produce_request};
 use crate::topic::create_topic;
-
-const VERSION: i16 = 9;
 
 #[derive(Args)]
 pub struct ProduceArgs {
@@ -58,7 +54,7 @@ struct Progress {
 }
 
 pub fn run(args: &ProduceArgs) -> io::Result<()> {
-    create_topic(&args.target, args.partitions)?;
+    create_topic(&mut Connection::open(&args.target.address)?, &args.target.topic, args.partitions)?;
     let progress = Progress { records: AtomicU64::new(0), stop: AtomicBool::new(false) };
     let frames: Vec<Bytes> = (0..args.partitions).map(|partition| produce_frame(args, partition)).collect();
     thread::scope(|scope| {
@@ -91,18 +87,8 @@ fn broker_cpu(target: &Target) -> io::Result<Option<f64>> {
 }
 
 fn produce_frame(args: &ProduceArgs, partition: i32) -> Bytes {
-    let records = Records::Memory(batch(args.batch_records, args.record_bytes));
-    let request = ProduceRequest {
-        acks: args.acks,
-        timeout_ms: 30_000,
-        topic_data: vec![TopicProduceData {
-            name: args.target.topic.clone(),
-            partition_data: vec![PartitionProduceData { index: partition, records: Some(records), ..PartitionProduceData::default() }],
-            ..TopicProduceData::default()
-        }],
-        ..ProduceRequest::default()
-    };
-    frame(&request, VERSION)
+    let batch = batch(args.batch_records, args.record_bytes);
+    frame(&produce_request(&args.target.topic, partition..partition + 1, &batch, args.acks), VERSION)
 }
 
 fn pipelined(args: &ProduceArgs, frame: &[u8], progress: &Progress) -> io::Result<()> {
@@ -141,24 +127,13 @@ fn paced(args: &ProduceArgs, frame: &[u8], progress: &Progress, rate: f64) -> io
     Ok(latencies)
 }
 
-fn check(answer: Bytes) -> io::Result<()> {
-    let response = ProduceResponse::decode(&mut Reader::new(answer.slice(5..)), VERSION).map_err(io::Error::other)?;
-    for topic in &response.responses {
-        for partition in &topic.partition_responses {
-            if partition.error_code != 0 {
-                return Err(io::Error::other(format!("partition {} answers error {}", partition.index, partition.error_code)));
-            }
-        }
-    }
-    Ok(())
-}
-
 fn report(args: &ProduceArgs, records: u64, elapsed: f64, cpu: Option<f64>, mut latencies: Vec<u64>) {
     let rate = records as f64 / elapsed;
     println!("records_per_second {rate:.0}");
     println!("megabytes_per_second {:.1}", rate * args.record_bytes as f64 / 1e6);
     if let Some(cpu) = cpu {
         println!("broker_cpu_microseconds_per_record {:.4}", cpu * 1e6 / records as f64);
+        println!("broker_cpu_seconds_per_gigabyte {:.4}", cpu * 1e9 / (records as f64 * args.record_bytes as f64));
         println!("broker_cpu_share {:.2}", cpu / elapsed);
     }
     latencies.sort_unstable();
