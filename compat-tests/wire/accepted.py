@@ -1,13 +1,11 @@
 """Differences between Ottla and Kafka that are meant, each with its reason. A run prints them; one that has vanished fails."""
 
-TRANSACTIONS = "transactions are not served yet, and their keys are not advertised"
 TELEMETRY = "keys that no broker lists are not served"
 LOG_DIRECTORIES = "moving a partition between log directories is not served yet, and its key is not advertised"
 
 ACCEPTED = {
     "framing/telemetry without a reporter": TELEMETRY,
     "topics/move between log directories": LOG_DIRECTORIES,
-    "metadata/FindCoordinator for transactions": TRANSACTIONS,
 }
 
 
