@@ -1,4 +1,5 @@
-"""Builds the client programs of `clients/` with the tools of their languages: Python environments, Go, Node and Maven.
+"""Builds the client programs of `clients/` with the tools of their languages: Python environments, Go, Node, Cargo and
+Maven.
 
 Each result is kept in the cache under a digest of what it was made from, so that a change makes a new one. Knows the
 languages, not what the programs do.
@@ -105,6 +106,14 @@ def node_headers():
     if (prefix / "include" / "node" / "node.h").exists():
         return {"npm_config_nodedir": str(prefix)}
     return {}
+
+
+def rust_client(name):
+    """The command line of the Cargo project `clients/NAME`. Its target folder is kept in the cache, so that Cargo decides what is new."""
+    target = cache("rust", name)
+    with install.Lock(f"rust-{name}"):
+        install.run(["cargo", "build", "--release", "--locked", "--target-dir", target], cwd=CLIENTS / name)
+    return [str(target / "release" / f"ottla-client-{name}")]
 
 
 def java_client(version):

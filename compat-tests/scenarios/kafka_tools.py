@@ -185,6 +185,19 @@ def cluster(address, broker):
     expect_match(r"1\s+\S+\s+\d+\s+0\s+\d+\s+\d+\s+Leader", kafka_tool(address, "metadata-quorum", "describe", "--replication"))
 
 
+@scenario("kafka-tools/partitions-and-acls", ci=False)
+def partitions_and_acls(address, broker):
+    """Tools whose requests one node without an authorizer answers with little or with an error."""
+    topic = "kafka-tools-elections"
+    create(address, topic, 2)
+    elected = kafka_tool(address, "leader-election", "--election-type", "preferred", "--topic", topic, "--partition", 1)
+    expect(f"Valid replica already elected for partitions {topic}-1", elected)
+    expect("No partition reassignments found.", kafka_tool(address, "reassign-partitions", "--list"))
+    expect("No Authorizer is configured", kafka_tool(address, "acls", "--list", expect=None))
+    newest = kafka_tool(address, "get-offsets", "--topic", topic, "--time", "max-timestamp").split()
+    assert newest == [f"{topic}:0:-1", f"{topic}:1:-1"] or newest == [], newest
+
+
 @scenario("kafka-tools/performance")
 def performance(address, broker):
     topic = "kafka-tools-performance"

@@ -49,7 +49,7 @@ class Suite:
 
     async def consumer(self, *topics, group=None):
         consumer = AIOKafkaConsumer(*topics, bootstrap_servers=self.address, group_id=group, auto_offset_reset="earliest",
-                                    enable_auto_commit=False, session_timeout_ms=6000, heartbeat_interval_ms=300, rebalance_timeout_ms=6000)
+                                    enable_auto_commit=False, session_timeout_ms=6000, heartbeat_interval_ms=300, rebalance_timeout_ms=6000, metadata_max_age_ms=1000)
         await consumer.start()
         return consumer
 

@@ -46,7 +46,7 @@ class Suite:
 
     def consumer(self, *topics, group=None, **config):
         return KafkaConsumer(*topics, bootstrap_servers=self.address, group_id=group, auto_offset_reset="earliest", enable_auto_commit=False,
-                             session_timeout_ms=6000, heartbeat_interval_ms=300, **config)
+                             session_timeout_ms=6000, heartbeat_interval_ms=300, metadata_max_age_ms=1000, **config)
 
     def produce(self, topic, records, **config):
         """Sends (key, value) or (key, value, headers, timestamp) records to partition 0."""
