@@ -26,6 +26,10 @@ use crate::transport::Plaintext;
 /// What is read at once beyond the frame that is being read: small requests cost one call each, or less when they come in numbers.
 const READ_AHEAD_BYTES: usize = 8 * 1024;
 
+/// Requests that have arrived already are handled before the first of their answers leaves, so that one call sends many answers; so many
+/// reads at most, so that the first does not wait for long.
+const READS_BEFORE_WRITE_MAX: usize = 8;
+
 type ReadAhead = Box<[MaybeUninit<u8>; READ_AHEAD_BYTES]>;
 
 thread_local! {
@@ -169,8 +173,14 @@ impl ConnectionTask {
         if self.outbox.ending() == Some(Ending::Abort) {
             return Err(Closed::Evicted);
         }
+        let mut read = false;
+        for _ in 0..READS_BEFORE_WRITE_MAX {
+            if !self.read(context)? {
+                break;
+            }
+            read = true;
+        }
         let wrote = self.write(context)?;
-        let read = self.read(context)?;
         Ok(wrote || read)
     }
 
