@@ -83,7 +83,7 @@ fn add(
     let request = TransactionRequest::AddPartitions {
         transactional_id: transactional_id.clone(),
         producer,
-        partitions: partitions.clone(),
+        partitions,
         client_transaction_version: if version >= FIRST_BATCHED_VERSION { 2 } else { 0 },
     };
     broker.transactions().call(broker, request, now_ms, move |answer| {
@@ -92,7 +92,7 @@ fn add(
             Err(error) => error,
             Ok(_) => ErrorCode::None,
         };
-        gather.put(place, result(transactional_id, with_error(&partitions, error)));
+        gather.put(place, result_for_all(transactional_id, transaction.topics, error));
     });
 }
 
@@ -124,14 +124,32 @@ fn with_error(partitions: &BTreeSet<TopicPartition>, error: ErrorCode) -> Vec<(T
     partitions.iter().map(|partition| (partition.clone(), error)).collect()
 }
 
+/// The same result for everything that the request names, topics without partitions included.
+fn result_for_all(transactional_id: String, topics: Vec<AddPartitionsToTxnTopic>, error: ErrorCode) -> AddPartitionsToTxnResult {
+    let topic_result = |topic: AddPartitionsToTxnTopic| AddPartitionsToTxnTopicResult {
+        name: topic.name,
+        results_by_partition: topic.partitions.into_iter().map(|index| partition_result(index, error)).collect(),
+        ..AddPartitionsToTxnTopicResult::default()
+    };
+    AddPartitionsToTxnResult {
+        transactional_id,
+        topic_results: topics.into_iter().map(topic_result).collect(),
+        ..AddPartitionsToTxnResult::default()
+    }
+}
+
+fn partition_result(partition_index: i32, error: ErrorCode) -> AddPartitionsToTxnPartitionResult {
+    AddPartitionsToTxnPartitionResult {
+        partition_index,
+        partition_error_code: error.code(),
+        ..AddPartitionsToTxnPartitionResult::default()
+    }
+}
+
 fn result(transactional_id: String, results: Vec<(TopicPartition, ErrorCode)>) -> AddPartitionsToTxnResult {
     let mut topics: IndexMap<Arc<str>, Vec<AddPartitionsToTxnPartitionResult>> = IndexMap::new();
     for (partition, error) in results {
-        topics.entry(partition.topic).or_default().push(AddPartitionsToTxnPartitionResult {
-            partition_index: partition.partition,
-            partition_error_code: error.code(),
-            ..AddPartitionsToTxnPartitionResult::default()
-        });
+        topics.entry(partition.topic).or_default().push(partition_result(partition.partition, error));
     }
     let topic_result = |(name, results_by_partition): (Arc<str>, _)| AddPartitionsToTxnTopicResult {
         name: name.to_string(),

@@ -30,8 +30,14 @@ impl Handler for WriteTxnMarkers {
 
     fn handle(broker: &Arc<Broker>, context: RequestContext, request: WriteTxnMarkersRequest) {
         let mut producers: IndexMap<i64, Results> = IndexMap::new();
+        let is_valid = request.markers.iter().all(is_of_a_producer);
         for marker in &request.markers {
-            write(broker, marker, context.now_ms, producers.entry(marker.producer_id).or_default());
+            let results = producers.entry(marker.producer_id).or_default();
+            if is_valid {
+                write(broker, marker, context.now_ms, results);
+            } else {
+                refuse(marker, results);
+            }
         }
         let markers = producers.into_iter().map(|(producer_id, results)| WritableTxnMarkerResult {
             producer_id,
@@ -39,6 +45,18 @@ impl Handler for WriteTxnMarkers {
             ..WritableTxnMarkerResult::default()
         });
         context.reply(&WriteTxnMarkersResponse { markers: markers.collect(), ..WriteTxnMarkersResponse::default() });
+    }
+}
+
+/// Kafka builds no batch for others, and fails the request as a whole.
+fn is_of_a_producer(marker: &WritableTxnMarker) -> bool {
+    marker.producer_id >= 0 && marker.producer_epoch >= 0
+}
+
+fn refuse(request: &WritableTxnMarker, results: &mut Results) {
+    for topic in &request.topics {
+        let refused = topic.partition_indexes.iter().map(|&index| (index, ErrorCode::UnknownServerError));
+        results.entry(topic.name.clone()).or_default().extend(refused);
     }
 }
 
