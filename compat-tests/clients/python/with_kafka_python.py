@@ -45,8 +45,14 @@ class Suite:
         return topic
 
     def consumer(self, *topics, group=None, **config):
-        return KafkaConsumer(*topics, bootstrap_servers=self.address, group_id=group, auto_offset_reset="earliest", enable_auto_commit=False,
-                             session_timeout_ms=6000, heartbeat_interval_ms=300, metadata_max_age_ms=1000, **config)
+        """kafka-python sometimes stops polling after a rebalance that its first look at a topic causes, so it looks before."""
+        consumer = KafkaConsumer(bootstrap_servers=self.address, group_id=group, auto_offset_reset="earliest", enable_auto_commit=False,
+                                 session_timeout_ms=6000, heartbeat_interval_ms=300, **config)
+        if topics:
+            for topic in topics:
+                until(lambda: consumer.partitions_for_topic(topic), "the topic's partitions")
+            consumer.subscribe(topics)
+        return consumer
 
     def produce(self, topic, records, **config):
         """Sends (key, value) or (key, value, headers, timestamp) records to partition 0."""
