@@ -60,6 +60,7 @@ class Broker:
         self.log_file = self.folder / "broker.log"
         self.properties = self.folder / "server.properties"
         self.process = None
+        self.lines_seen = 0
         self.config = {
             "process.roles": "broker,controller",
             "node.id": "1",
@@ -154,6 +155,12 @@ class Broker:
         if not self.log_file.exists():
             return "(no log)"
         return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-lines:])
+
+    def panics(self):
+        """What the log has of panicked threads since this was asked the last time: no scenario may cause one."""
+        lines = self.log_file.read_text(errors="replace").splitlines() if self.log_file.exists() else []
+        new, self.lines_seen = lines[self.lines_seen:], len(lines)
+        return [line for line in new if "panicked at" in line]
 
     def __enter__(self):
         try:

@@ -128,6 +128,7 @@ def run_one(scenario, broker):
         signal.alarm(0)
     if broker.process.poll() is not None:
         problems.append(f"the broker process ended with {broker.process.returncode}:\n{broker.log_tail()}")
+    problems += broker.panics()
     return Outcome(scenario.name, broker.kind, passed, problems, time.monotonic() - started)
 
 
