@@ -11,8 +11,11 @@ use ottla_io::{Crash, Disk, ManualClock, MemoryDisk, SeededRng};
 use ottla_log::MetaProperties;
 use ottla_model::{BrokerId, Uuid};
 use ottla_protocol::messages::create_topics_request::{CreatableTopic, CreateTopicsRequest};
+use ottla_protocol::messages::describe_transactions_request::DescribeTransactionsRequest;
+use ottla_protocol::messages::end_txn_request::EndTxnRequest;
 use ottla_protocol::messages::fetch_request::{FetchPartition, FetchRequest, FetchTopic};
 use ottla_protocol::messages::fetch_response::FetchResponse;
+use ottla_protocol::messages::find_coordinator_request::FindCoordinatorRequest;
 use ottla_protocol::messages::init_producer_id_request::InitProducerIdRequest;
 use ottla_protocol::messages::produce_request::{PartitionProduceData, ProduceRequest, TopicProduceData};
 use ottla_protocol::messages::produce_response::ProduceResponse;
@@ -23,6 +26,8 @@ use parking_lot::Mutex;
 
 const FETCH_VERSION: i16 = 12;
 const PRODUCE_VERSION: i16 = 9;
+const OVERRIDES: [&str; 4] =
+    ["log.dirs=/data", "num.partitions=1", "transaction.state.log.replication.factor=1", "transaction.state.log.min.isr=1"];
 const START_MS: i64 = 1_700_000_000_000;
 
 /// A node and one client of it.
@@ -41,7 +46,7 @@ struct Answer<R: Request> {
 }
 
 fn start(disk: Arc<MemoryDisk>, clock: Arc<ManualClock>) -> Arc<Broker> {
-    let loaded = load(&ConfigSources { overrides: vec!["log.dirs=/data", "num.partitions=1"], ..ConfigSources::default() }).unwrap();
+    let loaded = load(&ConfigSources { overrides: OVERRIDES.to_vec(), ..ConfigSources::default() }).unwrap();
     let listener = |name: &str, port| AdvertisedListener { name: name.into(), host: "localhost".into(), port, security_protocol: 0 };
     let settings = NodeSettings {
         config: Arc::new(loaded.config),
@@ -306,4 +311,99 @@ fn requests_that_cannot_be_served_close_their_connection_and_nothing_else() {
     assert!(closes(Bytes::from_static(&[0, 0])), "half a header");
     assert!(closes(Bytes::from_static(&[0, 3, 0, 1, 0, 0, 0, 1, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff])), "an absurd array");
     node.create_topic("t");
+}
+
+/// The last version of Produce that names topics; the broker adds its partitions to the transaction.
+const TRANSACTIONAL_PRODUCE_VERSION: i16 = 12;
+
+impl Node {
+    fn init_producer(&self) -> (i16, i64, i16) {
+        let find = FindCoordinatorRequest { key_type: 1, coordinator_keys: vec!["tx".into()], ..FindCoordinatorRequest::default() };
+        while self.call(&find, 4).coordinators[0].error_code != 0 {}
+        let transactional_id = Some("tx".into());
+        let init = InitProducerIdRequest { transactional_id, transaction_timeout_ms: 60_000, ..InitProducerIdRequest::default() };
+        let response = self.call(&init, 5);
+        (response.error_code, response.producer_id, response.producer_epoch)
+    }
+
+    fn produce_in_transaction(&self, (producer_id, producer_epoch): (i64, i16), value: &str) -> i16 {
+        let producer = ProducerFields { producer_id, producer_epoch, base_sequence: 0 };
+        let mut builder = BatchBuilder::new(BatchSettings { producer, is_transactional: true, ..BatchSettings::default() }).unwrap();
+        builder.append(&NewRecord { timestamp: self.now_ms(), key: None, value: Some(value.as_bytes()), headers: &[] }).unwrap();
+        let mut request = produce_request("t", &["replaced"], ProducerFields::NONE, 0);
+        request.transactional_id = Some("tx".into());
+        request.topic_data[0].partition_data[0].records = Some(Records::Memory(builder.build().unwrap().into()));
+        self.call(&request, TRANSACTIONAL_PRODUCE_VERSION).responses[0].partition_responses[0].error_code
+    }
+
+    fn end_transaction(&self, (producer_id, producer_epoch): (i64, i16), committed: bool) -> (i16, i16) {
+        let transactional_id = "tx".into();
+        let end = EndTxnRequest { transactional_id, producer_id, producer_epoch, committed, ..EndTxnRequest::default() };
+        let response = self.call(&end, 5);
+        (response.error_code, response.producer_epoch)
+    }
+
+    fn transaction_state(&self) -> String {
+        let describe = DescribeTransactionsRequest { transactional_ids: vec!["tx".into()], ..DescribeTransactionsRequest::default() };
+        self.call(&describe, 0).transaction_states.remove(0).transaction_state
+    }
+
+    fn fetch_committed(&self, max_wait_ms: i32) -> Answer<FetchRequest> {
+        let partition = FetchPartition { partition_max_bytes: 1 << 20, ..FetchPartition::default() };
+        let topics = vec![FetchTopic { topic: "t".into(), partitions: vec![partition], ..FetchTopic::default() }];
+        let request = FetchRequest { max_wait_ms, min_bytes: 1, session_epoch: -1, isolation_level: 1, topics, ..FetchRequest::default() };
+        self.send(&request, FETCH_VERSION)
+    }
+}
+
+#[test]
+fn a_commit_wakes_who_waits_for_committed_records() {
+    let node = Node::new();
+    node.create_topic("t");
+    let (error, id, epoch) = node.init_producer();
+    assert_eq!((error, epoch), (0, 0));
+    assert_eq!(node.produce_in_transaction((id, 0), "a"), 0);
+    let waiting = node.fetch_committed(500);
+    assert!(waiting.take().is_none());
+    assert_eq!(node.end_transaction((id, 0), true), (0, 1));
+    let response = waiting.take().expect("the marker ends the wait");
+    let partition = &response.responses[0].partitions[0];
+    assert_eq!((partition.last_stable_offset, partition.high_watermark), (2, 2));
+    assert_eq!(partition.aborted_transactions.as_deref(), Some(&[][..]));
+    assert_eq!(node.transaction_state(), "CompleteCommit");
+}
+
+#[test]
+fn an_open_transaction_is_still_open_after_a_restart_and_ended_by_the_next_instance() {
+    let node = Node::new();
+    node.create_topic("t");
+    let (_, id, _) = node.init_producer();
+    assert_eq!(node.produce_in_transaction((id, 0), "a"), 0);
+    let node = node.stop_and_restart();
+    assert_eq!(node.transaction_state(), "Ongoing");
+    let waiting = node.fetch_committed(500);
+    assert!(waiting.take().is_none());
+    const CONCURRENT_TRANSACTIONS: i16 = 51;
+    assert_eq!(node.init_producer().0, CONCURRENT_TRANSACTIONS);
+    assert_eq!(node.transaction_state(), "CompleteAbort");
+    assert_eq!(node.init_producer(), (0, id, 2));
+    let response = node.fetch_committed(0).take().expect("a fetch that does not wait");
+    let aborted = response.responses[0].partitions[0].aborted_transactions.as_deref().expect("a list for who reads committed records");
+    assert_eq!(aborted.iter().map(|aborted| (aborted.producer_id, aborted.first_offset)).collect::<Vec<_>>(), [(id, 0)]);
+    const INVALID_PRODUCER_EPOCH: i16 = 47;
+    assert_eq!(node.produce_in_transaction((id, 0), "late"), INVALID_PRODUCER_EPOCH);
+}
+
+#[test]
+fn a_transaction_that_times_out_is_aborted_by_a_tick() {
+    let node = Node::new();
+    node.create_topic("t");
+    let (_, id, _) = node.init_producer();
+    assert_eq!(node.produce_in_transaction((id, 0), "a"), 0);
+    node.clock.advance(60_001);
+    assert!(node.broker.next_deadline_ms().is_some_and(|deadline_ms| deadline_ms <= node.now_ms()));
+    node.broker.tick(node.now_ms());
+    assert_eq!(node.transaction_state(), "CompleteAbort");
+    const INVALID_TXN_STATE: i16 = 48;
+    assert_eq!(node.end_transaction((id, 0), true).0, INVALID_TXN_STATE);
 }
