@@ -33,6 +33,12 @@ def sample_records(count=RECORDS):
     return records
 
 
+def say(line):
+    """Prints a line as a whole, whichever thread it comes from."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def expect(actual, wanted, what="it"):
     if actual != wanted:
         raise AssertionError(f"{what} is {shortened(actual)}, not {shortened(wanted)}")

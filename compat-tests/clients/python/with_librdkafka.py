@@ -7,7 +7,7 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, 
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic, ResourceType
 
 import checks
-from checks import COMMIT_EVERY, expect, expect_error, unique, until
+from checks import COMMIT_EVERY, expect, expect_error, say, unique, until
 
 
 class Suite:
@@ -263,9 +263,9 @@ def load(address, topic):
 
     def delivered(error, message):
         if error is None:
-            print(f"acked {message.value().decode()}", flush=True)
+            say(f"acked {message.value().decode()}")
         else:
-            print(f"# {error}", flush=True)
+            say(f"# {error}")
 
     number = 0
     while not ending.is_set():
@@ -274,7 +274,7 @@ def load(address, topic):
         producer.poll(0.001)
     expect(producer.flush(checks.TIMEOUT_S), 0, "the number of records not sent")
     committing.join()
-    print("end", flush=True)
+    say("end")
 
 
 def commit_as_it_reads(client, topic, ending):
@@ -290,22 +290,22 @@ def commit_as_it_reads(client, topic, ending):
             try:
                 committed = consumer.commit(message=message, asynchronous=False)
             except KafkaException as error:
-                print(f"# commit: {error}", flush=True)
+                say(f"# commit: {error}")
                 continue
             if committed[0].error is None:
-                print(f"committed {committed[0].offset}", flush=True)
+                say(f"committed {committed[0].offset}")
     consumer.close()
 
 
 def verify(address, topic):
     client = Suite(address)
     consumer = client.consumer(topic)
-    print(f"committed {consumer.committed([TopicPartition(topic, 0)], 20)[0].offset}", flush=True)
+    say(f"committed {consumer.committed([TopicPartition(topic, 0)], 20)[0].offset}")
     end = consumer.get_watermark_offsets(TopicPartition(topic, 0), 20)[1]
     consumer.close()
     for message in client.read(topic, end):
         print(f"record {message.offset()} {message.value().decode()}")
-    print("end", flush=True)
+    say("end")
 
 
 checks.main(lambda address: checks.run_suite(Suite(address)), load, verify)
