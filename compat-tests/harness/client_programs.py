@@ -96,20 +96,22 @@ def suite_checks(output, expected):
 
 
 def client_restarts(name, command, ci=True):
-    """Registers what a client must find after a clean restart and after kill -9 in the middle of its work."""
-    for suffix, hard in (("restart-clean", False), ("restart-kill", True)):
-        register_restart(f"{name}/{suffix}", command, hard, ci)
+    """Registers what a client must find after a clean restart, after kill -9 in the middle of its work, and after many of these."""
+    register_restart(f"{name}/restart-clean", command, hard=False, rounds=1, ci=ci)
+    register_restart(f"{name}/restart-kill", command, hard=True, rounds=1, ci=ci)
+    register_restart(f"{name}/restart-kill-often", command, hard=True, rounds=6, ci=False)
 
 
-def register_restart(name, command, hard, ci):
-    @scenario(name, ci=ci, fresh=True, needs=[command], timeout_s=2 * LOAD_TIMEOUT_S + 60)
+def register_restart(name, command, hard, rounds, ci):
+    @scenario(name, ci=ci, fresh=True, needs=[command], timeout_s=(rounds + 1) * LOAD_TIMEOUT_S + 60)
     def restart(address, broker):
         topic = name.replace("/", "-")
         load = Load([*command(), "load", address, topic])
         try:
             load.wait_for(RECORDS_BEFORE_RESTART, 1)
-            broker.restart(hard=hard)
-            load.wait_for(load.count("acked") + RECORDS_AFTER_RESTART, load.count("committed") + 1)
+            for _ in range(rounds):
+                broker.restart(hard=hard)
+                load.wait_for(load.count("acked") + RECORDS_AFTER_RESTART, load.count("committed") + 1)
             lines = load.finish()
         finally:
             load.kill()
