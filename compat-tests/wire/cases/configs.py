@@ -5,7 +5,7 @@ from wire.cases import Area
 
 AREA = Area("configs")
 TOPIC, BROKER, LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
-SETTLE_S = 0.15
+SETTLE_S = 0.4
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 
 
