@@ -36,7 +36,7 @@ def parse(arguments):
     names = [each.name for each in FIGURES]
     parser = argparse.ArgumentParser(prog="benches/versus-kafka", description=sys.modules["__main__"].__doc__)
     scales = parser.add_mutually_exclusive_group()
-    scales.add_argument("--quick", dest="scale", action="store_const", const=QUICK, help="about four minutes: one round, fewer records, 1,000 partitions")
+    scales.add_argument("--quick", dest="scale", action="store_const", const=QUICK, help="about five minutes: one round, fewer records, 1,000 partitions")
     scales.add_argument("--full", dest="scale", action="store_const", const=FULL, help="about an hour: five rounds")
     parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=f"one of {', '.join(names)} (repeatable)")
     parser.add_argument("--no-write", action="store_true", help="print the table, and leave RESULTS.md as it is")

@@ -26,7 +26,7 @@ class Figures:
 
 
 def start(kind, _scale):
-    with Cleanup(rivals.running(kind)) as broker:
+    with rivals.Manual(kind) as broker:
         figures = {"exec to first acknowledged record, empty directory, ms": rivals.started_to_first_ack(broker)}
         time.sleep(3)
         figures["memory, idle, MB"] = rivals.resident_mb(broker)
@@ -100,7 +100,7 @@ def latency(kind, scale):
 
 def partitions(kind, scale):
     count = scale.topics_of_1000 * 1_000
-    with Cleanup(rivals.running(kind)) as broker:
+    with rivals.Manual(kind, keep_folder=True) as broker:
         broker.start()
         made = tools.generate("many", broker, "--topic", "many", "--topics", scale.topics_of_1000, "--partitions", 1_000)
         figures = {f"create {count:,}, s": made["create_seconds"], f"a record to each of {count:,}, s": made["fill_seconds"],
@@ -127,19 +127,6 @@ def size(kind, _scale):
         return {"what is installed, MB": os.path.getsize(install.ottla()) / 1e6}
     folder = install.kafka_class_path().removesuffix("/*")
     return {"what is installed, MB": sum(entry.stat().st_size for entry in os.scandir(folder)) / 1e6}
-
-
-class Cleanup:
-    """A broker that is started by hand, and removed at the end whatever happens."""
-
-    def __init__(self, broker):
-        self.broker = broker
-
-    def __enter__(self):
-        return self.broker
-
-    def __exit__(self, *_):
-        self.broker.close()
 
 
 FIGURES = [

@@ -1,5 +1,7 @@
 """The two brokers as they are measured: with the settings that their own start scripts and defaults have."""
+import atexit
 import resource
+import shutil
 import signal
 import threading
 import time
@@ -47,6 +49,23 @@ def raise_file_limit():
 def running(kind):
     """A broker on an empty directory, as a context manager."""
     return KINDS[kind]()
+
+
+class Manual:
+    """A broker that is started by hand; its process is ended in any case. Its folder stays when the file system must not be busy with
+    removing it: ext4 looks for long before it takes an inode whose file was deleted within the last minutes."""
+
+    def __init__(self, kind, keep_folder=False):
+        self.broker = KINDS[kind]()
+        if keep_folder:
+            self.broker.own_folder = False
+            atexit.register(shutil.rmtree, self.broker.folder, ignore_errors=True)
+
+    def __enter__(self):
+        return self.broker
+
+    def __exit__(self, *_):
+        self.broker.close()
 
 
 def started_to_first_ack(broker, topic="first", partitions=1, timeout_s=60):

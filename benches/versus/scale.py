@@ -15,6 +15,6 @@ class Scale:
     connections: int
 
 
-QUICK = Scale(rounds=1, long_rounds=1, seconds=2, warm_up=2, client_records=500_000, topics_of_1000=1, connections=2_000)
-NORMAL = Scale(rounds=3, long_rounds=1, seconds=5, warm_up=5, client_records=3_000_000, topics_of_1000=10, connections=10_000)
-FULL = Scale(rounds=5, long_rounds=3, seconds=8, warm_up=8, client_records=5_000_000, topics_of_1000=10, connections=10_000)
+QUICK = Scale(rounds=1, long_rounds=1, seconds=3, warm_up=3, client_records=500_000, topics_of_1000=1, connections=2_000)
+NORMAL = Scale(rounds=3, long_rounds=1, seconds=5, warm_up=10, client_records=3_000_000, topics_of_1000=10, connections=10_000)
+FULL = Scale(rounds=5, long_rounds=3, seconds=8, warm_up=15, client_records=5_000_000, topics_of_1000=10, connections=10_000)

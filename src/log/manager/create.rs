@@ -1,10 +1,12 @@
 //! Making logs for new partitions.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ottla_model::{ErrorCode, TopicPartition, Uuid};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 
 use super::{LogManager, ManagedLog};
 use crate::config::LogConfig;
@@ -59,17 +61,24 @@ impl LogManager {
         if let Some(existing) = logs.get(partition) {
             return self.check_topic_id(existing.log.clone(), partition, topic_id);
         }
+        let directory = self.emptiest_directory(&logs).ok_or(CreateLogError::NoLogDir)?;
+        let log = Arc::new(Mutex::new(self.create_in(directory, partition, topic_id, config, now_ms)?));
+        logs.insert(partition.clone(), ManagedLog { log: log.clone(), directory });
+        Ok(log)
+    }
+
+    /// The online directory with the fewest logs.
+    fn emptiest_directory(&self, logs: &HashMap<TopicPartition, ManagedLog>) -> Option<usize> {
+        let online: SmallVec<[usize; 1]> = (0..self.directories.len()).filter(|&index| self.directories[index].is_online()).collect();
+        // Mostly there is one directory, and counting very many logs for each new one would be felt.
+        if online.len() <= 1 {
+            return online.first().copied();
+        }
         let mut counts = vec![0usize; self.directories.len()];
         for managed in logs.values() {
             counts[managed.directory] += 1;
         }
-        let directory = (0..self.directories.len())
-            .filter(|&index| self.directories[index].is_online())
-            .min_by_key(|&index| counts[index])
-            .ok_or(CreateLogError::NoLogDir)?;
-        let log = Arc::new(Mutex::new(self.create_in(directory, partition, topic_id, config, now_ms)?));
-        logs.insert(partition.clone(), ManagedLog { log: log.clone(), directory });
-        Ok(log)
+        online.into_iter().min_by_key(|&index| counts[index])
     }
 
     fn create_in(
