@@ -297,11 +297,25 @@ def commit_as_it_reads(client, topic, ending):
     consumer.close()
 
 
+def once_loaded(action):
+    """The broker has just started: for a while it may not coordinate or lead what it is asked for."""
+    deadline = time.monotonic() + checks.TIMEOUT_S
+    while True:
+        try:
+            return action()
+        except KafkaException as error:
+            if time.monotonic() > deadline:
+                raise
+            say(f"# {error}")
+            time.sleep(0.2)
+
+
 def verify(address, topic):
     client = Suite(address)
     consumer = client.consumer(topic)
-    say(f"committed {consumer.committed([TopicPartition(topic, 0)], 20)[0].offset}")
-    end = consumer.get_watermark_offsets(TopicPartition(topic, 0), 20)[1]
+    partition = TopicPartition(topic, 0)
+    say(f"committed {once_loaded(lambda: consumer.committed([partition], 20))[0].offset}")
+    end = once_loaded(lambda: consumer.get_watermark_offsets(partition, 20))[1]
     consumer.close()
     for message in client.read(topic, end):
         print(f"record {message.offset()} {message.value().decode()}")

@@ -117,14 +117,22 @@ def change_absent(wire, version):
         change(wire, version, kind, name, (SET, "retention.ms", "5"), validate=True)
 
 
+def value_of(wire, kind, name, key):
+    """A value as it is in force now: Kafka's broker takes a change over some time after it was answered."""
+    asked = {"resourceType": kind, "resourceName": name, "configurationKeys": [key]}
+    return wire.must("DescribeConfigs", 4, {"resources": [asked]})["results"][0]["configs"][0]["value"]
+
+
 @AREA.sweep("brokers", "IncrementalAlterConfigs")
 def brokers(wire, version):
     keys = ["log.retention.ms", "log.cleaner.threads", "num.io.threads", "message.max.bytes"]
     for name in ("1", ""):
         change(wire, version, BROKER, name, (SET, "log.cleaner.threads", "2"))
+        wire.until(lambda: value_of(wire, BROKER, "1", "log.cleaner.threads") == "2", "the broker has the change")
         describe(wire, 4, BROKER, "1", keys, includeSynonyms=True)
         describe(wire, 4, BROKER, "", keys)
         change(wire, version, BROKER, name, (DELETE, "log.cleaner.threads", None))
+        wire.until(lambda: value_of(wire, BROKER, "1", "log.cleaner.threads") == "1", "the broker has the change")
     for operation in ((SET, "broker.id", "5"), (SET, "log.dirs", "/x"), (SET, "no.such.key", "1"), (SET, "log.cleaner.threads", "abc"), (SET, "log.cleaner.threads", "0"),
                       (SET, "message.max.bytes", "-1"), (SET, "listeners", "PLAINTEXT://:1"), (SET, "num.io.threads", "3"), (SET, "num.partitions", "3"),
                       (SET, "log.retention.ms", "-5"), (SET, "max.connections", "5"), (SET, "max.connections.per.ip.overrides", "x"), (SET, "min.insync.replicas", "0"),
