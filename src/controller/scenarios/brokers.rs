@@ -17,10 +17,17 @@ fn an_empty_log_gets_the_bootstrap_records_in_a_transaction() {
     let result = controller.activate(&bootstrap).unwrap();
     assert_eq!(
         names(&result.records),
-        ["BeginTransactionRecord", "FeatureLevelRecord", "FeatureLevelRecord", "ConfigRecord", "EndTransactionRecord"]
+        [
+            "BeginTransactionRecord",
+            "FeatureLevelRecord",
+            "FeatureLevelRecord",
+            "FeatureLevelRecord",
+            "ConfigRecord",
+            "EndTransactionRecord"
+        ]
     );
     assert!(!result.is_atomic);
-    let MetadataRecord::Config(config) = &result.records[3] else { panic!("a ConfigRecord") };
+    let MetadataRecord::Config(config) = &result.records[4] else { panic!("a ConfigRecord") };
     assert_eq!(
         (config.resource_type, &*config.resource_name, &*config.name, config.value.as_deref()),
         (4, "", "min.insync.replicas", Some("1"))
