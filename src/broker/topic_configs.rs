@@ -21,6 +21,7 @@ pub struct TopicSettings {
 /// The log manager's settings.
 pub fn log_manager_config(config: &BrokerConfig) -> LogManagerConfig {
     LogManagerConfig {
+        cleaner: ottla_log::CleanerConfig::default(),
         log_dirs: config.log_dirs.clone(),
         default_log_config: Arc::new(log_config(&config.topic_defaults)),
         recovery_threads_per_data_dir: unsigned(config.num_recovery_threads_per_data_dir).max(1),

@@ -7,6 +7,7 @@
 mod append;
 mod batch_reader;
 mod checkpoint;
+mod cleaner;
 mod config;
 mod control;
 mod directory_files;
@@ -24,9 +25,10 @@ mod test_batches;
 
 pub use append::{AppendError, AppendInfo, AppendOrigin, AppendRequest, BatchToAppend, TransactionContext, VerificationGuard};
 pub use checkpoint::{
-    CheckpointError, CleanShutdownFile, EpochEntry, LOG_START_OFFSET_CHECKPOINT, META_PROPERTIES, MetaProperties, MetaPropertiesError,
-    OffsetCheckpoint, RECOVERY_POINT_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT,
+    CLEANER_OFFSET_CHECKPOINT, CheckpointError, CleanShutdownFile, EpochEntry, LOG_START_OFFSET_CHECKPOINT, META_PROPERTIES,
+    MetaProperties, MetaPropertiesError, OffsetCheckpoint, RECOVERY_POINT_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT,
 };
+pub use cleaner::{CleanerConfig, Pace};
 pub use config::{CleanupPolicy, LogConfig};
 pub use dirty_logs::DirtyLogs;
 pub use errors::{LogDirFailure, StorageError};
@@ -35,5 +37,5 @@ pub use log::{
     DeleteRecordsError, EpochEndOffset, FetchedRecords, FileSlice, FlushTask, Log, LogOpen, ReadError, ReadRequest, SharedLog,
     TimestampedOffset, flush_to, special_timestamp,
 };
-pub use manager::{CreateLogError, LogDirInfo, LogManager, LogManagerConfig, OpenError, PartitionSize, TopicConfigs};
+pub use manager::{CleanOutcome, CreateLogError, LogDirInfo, LogManager, LogManagerConfig, OpenError, PartitionSize, TopicConfigs};
 pub use producer::{ProducerState, ProducerStateConfig, SequenceError, TransactionStart};

@@ -15,6 +15,9 @@ pub const LOG_START_OFFSET_CHECKPOINT: &str = "log-start-offset-checkpoint";
 /// The high watermark of each log.
 pub const REPLICATION_OFFSET_CHECKPOINT: &str = "replication-offset-checkpoint";
 
+/// Up to where each log was cleaned.
+pub const CLEANER_OFFSET_CHECKPOINT: &str = "cleaner-offset-checkpoint";
+
 /// One of the offset checkpoint files of a log directory.
 #[derive(Clone, Debug)]
 pub struct OffsetCheckpoint {

@@ -67,6 +67,11 @@ impl OffsetIndex {
         }
     }
 
+    /// The bytes of its entries.
+    pub(crate) fn size_in_bytes(&self) -> u64 {
+        u64::from(self.entries.len()) * RawEntry::SIZE as u64
+    }
+
     /// Whether another entry would exceed `segment.index.bytes`.
     pub(crate) fn is_full(&self, max_bytes: u32) -> bool {
         self.entries.len() >= max_bytes / RawEntry::SIZE as u32

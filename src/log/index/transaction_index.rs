@@ -43,7 +43,7 @@ impl AbortedTransaction {
 }
 
 /// The transaction index of one segment; the file appears with the first aborted transaction.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TransactionIndex {
     file: Option<(Arc<dyn DiskFile>, u64)>,
 }
@@ -67,6 +67,11 @@ impl TransactionIndex {
         file.write_all_at(&mut [IoSlice::new(&transaction.encode())], *len)?;
         *len += ENTRY_BYTES as u64;
         Ok(())
+    }
+
+    /// The bytes of its entries; `None` without a file.
+    pub(crate) fn size_in_bytes(&self) -> Option<u64> {
+        self.file.as_ref().map(|(_, len)| *len)
     }
 
     /// All entries, in the order of their last offsets. An entry of an unknown version is an `InvalidData` error.

@@ -4,6 +4,7 @@
 //! of replication, or of the log directory beyond whether it has failed.
 
 mod append;
+mod compaction;
 mod flush;
 #[cfg(test)]
 mod harness;

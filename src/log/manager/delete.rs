@@ -28,6 +28,7 @@ impl LogManager {
         log.retire(&path)?;
         let due_ms = now_ms.saturating_add(log.config().file_delete_delay_ms);
         drop(log);
+        self.forget_cleaned(managed.directory, partition);
         tracing::info!(%partition, path = %path.display(), "log is marked for deletion");
         self.deleted_dirs.lock().push(DeletedDir { directory: managed.directory, path, due_ms });
         Ok(true)

@@ -7,8 +7,8 @@ use ottla_io::{Disk, LockFile};
 use ottla_model::TopicPartition;
 
 use crate::checkpoint::{
-    CheckpointError, CleanShutdownFile, LOG_START_OFFSET_CHECKPOINT, MetaProperties, OffsetCheckpoint, RECOVERY_POINT_CHECKPOINT,
-    REPLICATION_OFFSET_CHECKPOINT,
+    CLEANER_OFFSET_CHECKPOINT, CheckpointError, CleanShutdownFile, LOG_START_OFFSET_CHECKPOINT, MetaProperties, OffsetCheckpoint,
+    RECOVERY_POINT_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT,
 };
 use crate::errors::LogDirFailure;
 
@@ -23,6 +23,7 @@ pub(super) struct LogDirectory {
     pub(super) recovery_points: OffsetCheckpoint,
     pub(super) log_start_offsets: OffsetCheckpoint,
     pub(super) high_watermarks: OffsetCheckpoint,
+    pub(super) cleaned: OffsetCheckpoint,
     pub(super) clean_shutdown: CleanShutdownFile,
     /// Kept for as long as the directory is in use.
     pub(super) lock: Option<Box<dyn LockFile>>,
@@ -37,6 +38,7 @@ impl LogDirectory {
             recovery_points: OffsetCheckpoint::new(path, RECOVERY_POINT_CHECKPOINT),
             log_start_offsets: OffsetCheckpoint::new(path, LOG_START_OFFSET_CHECKPOINT),
             high_watermarks: OffsetCheckpoint::new(path, REPLICATION_OFFSET_CHECKPOINT),
+            cleaned: OffsetCheckpoint::new(path, CLEANER_OFFSET_CHECKPOINT),
             clean_shutdown: CleanShutdownFile::new(path),
             lock: None,
         }

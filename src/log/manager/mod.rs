@@ -1,8 +1,9 @@
 //! All logs of a broker, in one or several log directories (`LogManager`): opening them, creating and deleting, checkpoints, and the work
 //! that comes round by time. Shared by reference; must not know which replicas lead.
 //!
-//! Locks, in the order in which they may be taken: the map of logs, then one log. Never two logs.
+//! Locks, in the order in which they may be taken: the cleaner's state, the map of logs, then one log. Never two logs.
 
+mod clean;
 mod create;
 mod delete;
 mod describe;
@@ -16,19 +17,23 @@ mod tick;
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ottla_io::{Disk, Rng};
 use ottla_model::TopicPartition;
 use parking_lot::{Mutex, RwLock};
 
+pub use clean::CleanOutcome;
 pub use create::CreateLogError;
 pub use describe::{LogDirInfo, PartitionSize};
 pub use open::{OpenError, TopicConfigs};
 
+use crate::cleaner::CleanerConfig;
 use crate::config::LogConfig;
 use crate::dirty_logs::DirtyLogs;
 use crate::log::SharedLog;
 use crate::producer::ProducerStateConfig;
+use clean::CleanerState;
 use delete::DeletedDir;
 use directory::LogDirectory;
 use tick::Schedule;
@@ -56,6 +61,8 @@ pub struct LogManagerConfig {
     pub producer_id_expiration_check_interval_ms: i64,
     /// Settings of producer state.
     pub producer: ProducerStateConfig,
+    /// Settings of the cleaner.
+    pub cleaner: CleanerConfig,
 }
 
 impl LogManagerConfig {
@@ -72,6 +79,7 @@ impl LogManagerConfig {
             high_watermark_checkpoint_interval_ms: 5_000,
             producer_id_expiration_check_interval_ms: 10 * 60 * 1000,
             producer: ProducerStateConfig::default(),
+            cleaner: CleanerConfig::default(),
         }
     }
 }
@@ -95,6 +103,9 @@ pub struct LogManager {
     deleted_dirs: Mutex<Vec<DeletedDir>>,
     dirty_logs: Arc<DirtyLogs>,
     schedule: Mutex<Schedule>,
+    cleaner: Mutex<CleanerState>,
+    /// No cleaning may change a log any more.
+    closing: AtomicBool,
 }
 
 impl LogManager {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ottla_io::{Disk, EntryKind, Rng};
 use ottla_model::{TopicPartition, internal_topic};
@@ -101,6 +101,8 @@ impl LogManager {
             deleted_dirs: Mutex::new(deleted_dirs),
             dirty_logs,
             schedule: Mutex::new(schedule),
+            cleaner: Mutex::default(),
+            closing: AtomicBool::new(false),
         })
     }
 }

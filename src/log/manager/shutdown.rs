@@ -19,6 +19,7 @@ impl LogManager {
     /// Closes all logs, writes the checkpoints and the marker of a clean stop. A directory in which that fails gets no marker and is
     /// recovered at the next start; the first such failure is returned.
     pub fn close(&self, broker_epoch: i64, now_ms: i64) -> Result<(), StorageError> {
+        self.closing.store(true, Ordering::Release);
         let mut failures = self.close_logs(now_ms);
         self.write_recovery_points();
         self.write_log_start_offsets();

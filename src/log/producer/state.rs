@@ -10,6 +10,7 @@ use ottla_record::BatchHeader;
 use super::verification::{TransactionStart, Verifications};
 use super::{CompletedTransaction, ProducerAppend, ProducerEntry, SequenceError, snapshot};
 use crate::append::{AppendOrigin, VerificationGuard};
+use crate::cleaner::LastRecord;
 use crate::paths::{PRODUCER_SNAPSHOT_SUFFIX, segment_file};
 
 /// Broker-wide settings of producer state.
@@ -127,6 +128,15 @@ impl ProducerStateManager {
             current_transaction_first_offset: entry.transaction_first_offset.unwrap_or(-1),
         };
         self.producers.iter().map(state).collect()
+    }
+
+    /// What the cleaner must leave of each producer.
+    pub(crate) fn last_records(&self) -> HashMap<i64, LastRecord> {
+        let last = |entry: &ProducerEntry| LastRecord {
+            data_offset: entry.last_batch().map(|batch| batch.last_offset),
+            producer_epoch: entry.producer_epoch,
+        };
+        self.producers.iter().map(|(&producer_id, entry)| (producer_id, last(entry))).collect()
     }
 
     pub(crate) fn prepare(&self, producer_id: i64, origin: AppendOrigin) -> ProducerAppend {

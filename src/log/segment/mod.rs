@@ -1,6 +1,7 @@
 //! One segment of a log: a file of record batches and its indexes (`LogSegment`). Knows nothing of other segments, of producers or of
 //! the high watermark.
 
+mod compaction;
 mod lookup;
 mod recover;
 
@@ -89,17 +90,24 @@ impl Writeback {
 impl LogSegment {
     /// A new segment with empty files.
     pub(crate) fn create(disk: &dyn Disk, dir: &Path, base_offset: i64, config: &LogConfig, times: SegmentTimes) -> io::Result<LogSegment> {
-        let file = disk.open(&segment_file(dir, base_offset, LOG_SUFFIX), OpenMode::CreateEmpty)?;
+        let segment = LogSegment::create_with_suffix(disk, dir, base_offset, "", times)?;
         if config.preallocate {
-            file.set_len(u64::from(config.segment_bytes))?;
+            segment.file.set_len(u64::from(config.segment_bytes))?;
+            return Ok(LogSegment { file_len: u64::from(config.segment_bytes), ..segment });
         }
+        Ok(segment)
+    }
+
+    /// A new segment whose files have something behind their names.
+    fn create_with_suffix(disk: &dyn Disk, dir: &Path, base_offset: i64, suffix: &str, times: SegmentTimes) -> io::Result<LogSegment> {
+        let path = |kind: &str| segment_file(dir, base_offset, &format!("{kind}{suffix}"));
         Ok(LogSegment {
             base_offset,
-            file,
+            file: disk.open(&path(LOG_SUFFIX), OpenMode::CreateEmpty)?,
             size: 0,
-            file_len: if config.preallocate { u64::from(config.segment_bytes) } else { 0 },
-            offset_index: OffsetIndex::create(disk, segment_file(dir, base_offset, OFFSET_INDEX_SUFFIX), base_offset)?,
-            time_index: TimeIndex::create(disk, segment_file(dir, base_offset, TIME_INDEX_SUFFIX), base_offset)?,
+            file_len: 0,
+            offset_index: OffsetIndex::create(disk, path(OFFSET_INDEX_SUFFIX), base_offset)?,
+            time_index: TimeIndex::create(disk, path(TIME_INDEX_SUFFIX), base_offset)?,
             transaction_index: TransactionIndex::empty(),
             max_timestamp: Cell::new(Some(TimestampOffset { timestamp: -1, offset: base_offset })),
             first_timestamp: Cell::new(None),
@@ -210,7 +218,7 @@ impl LogSegment {
         }
     }
 
-    fn first_batch_timestamp(&self) -> io::Result<Option<i64>> {
+    pub(crate) fn first_batch_timestamp(&self) -> io::Result<Option<i64>> {
         if self.first_timestamp.get().is_none() && self.size > 0 {
             let first = BatchReader::new(&self.file, 0, self.size, READ_AHEAD_LOOKUP).next()?;
             self.first_timestamp.set(first.map(|batch| batch.header.max_timestamp));
