@@ -229,7 +229,10 @@ impl MetadataListener for Replica {
     }
 
     fn on_leader_change(&mut self, leader: LeaderAndEpoch) {
-        tracing::info!(leader = ?leader.leader_id, epoch = %leader.epoch, "the metadata quorum has a leader");
+        match leader.leader_id {
+            Some(leader_id) => tracing::info!(leader = leader_id.0, epoch = %leader.epoch, "the metadata quorum has a leader"),
+            None => tracing::debug!(epoch = %leader.epoch, "the metadata quorum has no leader"),
+        }
         self.leader = leader;
     }
 }

@@ -87,6 +87,20 @@ pub enum StartError {
         /// `node.id`.
         configured: BrokerId,
     },
+    /// A log directory is of another cluster than the metadata directory.
+    #[error(
+        "{path} belongs to cluster {found}, but {metadata_path} to cluster {expected}: log.dirs may only name directories of one cluster"
+    )]
+    OtherCluster {
+        /// The log directory.
+        path: PathBuf,
+        /// The cluster that it is of.
+        found: String,
+        /// The directory of the metadata log.
+        metadata_path: PathBuf,
+        /// The cluster that this one is of.
+        expected: String,
+    },
     /// The controller refused this broker.
     #[error("the broker could not be registered: {0}")]
     Registration(ApiError),
@@ -265,7 +279,27 @@ fn identity(config: &BrokerConfig, environment: &Environment) -> Result<(String,
     }
     let cluster_id = found.cluster_id.ok_or_else(|| problem("meta.properties has no cluster.id"))?;
     let directory_id = found.directory_id.ok_or_else(|| problem("meta.properties has no directory.id"))?;
+    for log_dir in &config.log_dirs {
+        check_owner(log_dir, &cluster_id, config, environment)?;
+    }
     Ok((cluster_id, directory_id))
+}
+
+/// Whether a log directory is this node's (`MetaPropertiesEnsemble.verify`). One that cannot be read is judged where its logs are opened.
+fn check_owner(log_dir: &Path, cluster_id: &str, config: &BrokerConfig, environment: &Environment) -> Result<(), StartError> {
+    let Ok(Some(properties)) = MetaProperties::read(environment.disk.as_ref(), log_dir) else { return Ok(()) };
+    if let Some(found) = properties.node_id.filter(|found| *found != config.node_id) {
+        return Err(StartError::OtherNode { path: log_dir.to_owned(), found, configured: config.node_id });
+    }
+    match properties.cluster_id {
+        Some(found) if found != cluster_id => Err(StartError::OtherCluster {
+            path: log_dir.to_owned(),
+            found,
+            metadata_path: config.metadata_log_dir.clone(),
+            expected: cluster_id.to_owned(),
+        }),
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn raft_config(settings: &NodeSettings, cluster_id: &str, directory_id: Uuid, environment: &Environment) -> RaftConfig {

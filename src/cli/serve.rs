@@ -79,7 +79,7 @@ fn open(
     let node = Node { controller_endpoint, ..Node::of(&config) };
     if let Some(formatted) = format_if_empty(&node, disk.as_ref(), &mut SystemRng, now_ms)? {
         for (directory, _) in &formatted.directories {
-            tracing::info!("{} was empty and is formatted now", directory.display());
+            tracing::info!("{} was not formatted and is now", directory.display());
         }
     }
     let environment =

@@ -43,7 +43,7 @@ pub enum BindError {
         address: SocketAddr,
     },
     /// Anything else.
-    #[error("listeners: listener {listener} cannot listen on {address}: {source}")]
+    #[error("listeners: listener {listener} cannot listen on {address}: {source}{}", advice(.source))]
     Socket {
         /// The listener.
         listener: Arc<str>,
@@ -60,6 +60,16 @@ pub enum BindError {
         /// What the resolver says.
         source: io::Error,
     },
+}
+
+/// What can be done about an address that cannot be bound.
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrNotAvailable => "; choose an address of this machine, and name others in advertised.listeners",
+        io::ErrorKind::PermissionDenied => "; choose a port above 1023, or give the process the right to use lower ones",
+        // What else the operating system says stands for itself.
+        _ => "",
+    }
 }
 
 /// A listener whose port is taken.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use bytes::Bytes;
-use ottla_broker::{AdvertisedListener, Broker, Connection, ConnectionInfo, Environment, NoLoggers, NodeSettings, Reply, RunInline};
+use ottla_broker::{
+    AdvertisedListener, Broker, Connection, ConnectionInfo, Environment, NoLoggers, NodeSettings, Reply, RunInline, StartError,
+};
 use ottla_config::{ConfigSources, load};
 use ottla_io::{Crash, Disk, ManualClock, MemoryDisk, SeededRng};
 use ottla_log::MetaProperties;
@@ -29,6 +31,7 @@ const PRODUCE_VERSION: i16 = 9;
 const OVERRIDES: [&str; 4] =
     ["log.dirs=/data", "num.partitions=1", "transaction.state.log.replication.factor=1", "transaction.state.log.min.isr=1"];
 const START_MS: i64 = 1_700_000_000_000;
+const CLUSTER: &str = "4L6g3nShT-eMCtK--X86sw";
 
 /// A node and one client of it.
 struct Node {
@@ -46,7 +49,12 @@ struct Answer<R: Request> {
 }
 
 fn start(disk: Arc<MemoryDisk>, clock: Arc<ManualClock>) -> Arc<Broker> {
-    let loaded = load(&ConfigSources { overrides: OVERRIDES.to_vec(), ..ConfigSources::default() }).unwrap();
+    start_with(&[], disk, clock).unwrap()
+}
+
+fn start_with(overrides: &[&'static str], disk: Arc<MemoryDisk>, clock: Arc<ManualClock>) -> Result<Arc<Broker>, StartError> {
+    let overrides = OVERRIDES.iter().chain(overrides).copied().collect();
+    let loaded = load(&ConfigSources { overrides, ..ConfigSources::default() }).unwrap();
     let listener = |name: &str, port| AdvertisedListener { name: name.into(), host: "localhost".into(), port, security_protocol: 0 };
     let settings = NodeSettings {
         config: Arc::new(loaded.config),
@@ -60,22 +68,26 @@ fn start(disk: Arc<MemoryDisk>, clock: Arc<ManualClock>) -> Arc<Broker> {
         blocking: Arc::new(RunInline),
         loggers: Arc::new(NoLoggers),
     };
-    Broker::start(settings, environment, ottla_io::Clock::now_ms(clock.as_ref())).unwrap()
+    Broker::start(settings, environment, ottla_io::Clock::now_ms(clock.as_ref()))
+}
+
+fn format(disk: &MemoryDisk, directory: &str, directory_number: u64, cluster_id: &str, node_id: BrokerId) {
+    let directory = Path::new(directory);
+    disk.create_dir_all(directory).unwrap();
+    disk.sync_dir(Path::new("/")).unwrap();
+    let properties = MetaProperties {
+        version: 1,
+        cluster_id: Some(cluster_id.into()),
+        node_id: Some(node_id),
+        directory_id: Some(Uuid::from_u64_pair(7, directory_number)),
+    };
+    properties.write(disk, directory).unwrap();
 }
 
 impl Node {
     fn new() -> Node {
         let disk = Arc::new(MemoryDisk::new());
-        let directory = Path::new("/data");
-        disk.create_dir_all(directory).unwrap();
-        disk.sync_dir(Path::new("/")).unwrap();
-        let properties = MetaProperties {
-            version: 1,
-            cluster_id: Some("4L6g3nShT-eMCtK--X86sw".into()),
-            node_id: Some(BrokerId(1)),
-            directory_id: Some(Uuid::from_u64_pair(7, 7)),
-        };
-        properties.write(disk.as_ref(), directory).unwrap();
+        format(&disk, "/data", 7, CLUSTER, BrokerId(1));
         let clock = Arc::new(ManualClock::new(START_MS));
         let broker = start(disk.clone(), clock.clone());
         Node { disk, clock, broker, connection: connection() }
@@ -406,4 +418,21 @@ fn a_transaction_that_times_out_is_aborted_by_a_tick() {
     assert_eq!(node.transaction_state(), "CompleteAbort");
     const INVALID_TXN_STATE: i16 = 48;
     assert_eq!(node.end_transaction((id, 0), true).0, INVALID_TXN_STATE);
+}
+
+#[test]
+fn log_directories_of_another_cluster_or_node_are_refused() {
+    let refusal = |cluster_id: &str, node_id: i32| {
+        let disk = Arc::new(MemoryDisk::new());
+        format(&disk, "/data", 7, CLUSTER, BrokerId(1));
+        format(&disk, "/more", 8, cluster_id, BrokerId(node_id));
+        let clock = Arc::new(ManualClock::new(START_MS));
+        start_with(&["log.dirs=/data,/more"], disk, clock).err().map(|error| error.to_string())
+    };
+    assert_eq!(refusal(CLUSTER, 1), None);
+    let other_node = "/more belongs to node 2, but node.id is 1: set node.id=2 or use another directory";
+    assert_eq!(refusal(CLUSTER, 2).as_deref(), Some(other_node));
+    let other_cluster = "/more belongs to cluster AAAAAAAAAAAAAAAAAAAAAA, but /data to cluster 4L6g3nShT-eMCtK--X86sw: log.dirs may only \
+                         name directories of one cluster";
+    assert_eq!(refusal("AAAAAAAAAAAAAAAAAAAAAA", 1).as_deref(), Some(other_cluster));
 }

@@ -59,7 +59,7 @@ struct DecoderArgs {
 /// Why a file cannot be dumped.
 #[derive(Debug, thiserror::Error)]
 enum DumpError {
-    #[error("{}: {source}", .path.display())]
+    #[error("{source}")]
     Read { path: PathBuf, source: io::Error },
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),

@@ -105,20 +105,41 @@ pub enum FormatError {
     /// Credentials in the metadata log came later than this metadata version.
     #[error("SCRAM is only supported in metadata.version 3.5-IV2 or later.")]
     ScramUnsupported,
-    /// A `meta.properties` cannot be read or written.
+    /// A `meta.properties` cannot be understood.
     #[error(transparent)]
-    MetaProperties(#[from] MetaPropertiesError),
+    MetaProperties(MetaPropertiesError),
     /// A directory cannot be read or made.
-    #[error("{}: {source}", .path.display())]
+    #[error("{source}{}", advice(.source))]
     Io {
         /// The directory.
         path: PathBuf,
-        /// What the disk said.
+        /// What the disk said, with the path.
         source: io::Error,
     },
     /// The first snapshot cannot be written.
     #[error(transparent)]
     Snapshot(#[from] MetadataLogError),
+}
+
+impl From<MetaPropertiesError> for FormatError {
+    fn from(error: MetaPropertiesError) -> FormatError {
+        match error {
+            MetaPropertiesError::Io { path, source } => FormatError::Io { path, source },
+            MetaPropertiesError::Malformed { .. } => FormatError::MetaProperties(error),
+        }
+    }
+}
+
+/// What can be done about a directory that cannot be used.
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; let this user read and write there, or name another directory in log.dirs"
+        }
+        io::ErrorKind::NotADirectory => "; log.dirs must name directories",
+        // What else the operating system says stands for itself.
+        _ => "",
+    }
 }
 
 fn supported_features() -> String {

@@ -47,7 +47,10 @@ impl GroupCoordinatorShard {
             self.with_classic_group(group_id, now_ms, &mut effects, |operation| operation.loaded());
         }
         let members = self.groups.classic_groups().map(|group| group.members.len()).sum();
-        effects.events.push(GroupEvent::Loaded { groups: self.groups.len(), members });
+        let groups = self.groups.len();
+        if groups > 0 {
+            effects.events.push(GroupEvent::Loaded { groups, members });
+        }
         self.schedule_clean_up(now_ms);
         self.finish(now_ms, effects, None)
     }

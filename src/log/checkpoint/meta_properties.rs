@@ -27,11 +27,11 @@ pub struct MetaProperties {
 #[derive(Debug, thiserror::Error)]
 pub enum MetaPropertiesError {
     /// The disk failed.
-    #[error("{path}: {source}")]
+    #[error("{source}")]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the disk said.
+        /// What the disk said, with the file's name.
         source: io::Error,
     },
     /// The content is not what Kafka writes.
